@@ -6,7 +6,8 @@ from typing import Any
 
 from recording_samples import graph
 
-from retrograd.inspect.graphs.graph import Graph, SourceLine
+from retrograd.inspect.graphs.graph import Graph
+from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import Event, Recording
 
 LINE = SourceLine("train.py", 7, "step")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from retrograd.inspect.graphs.graph import Graph, SourceLine
+from retrograd.inspect.graphs.graph import Graph
+from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import Event, Recording, called
 
 HOSTILE = (

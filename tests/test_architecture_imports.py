@@ -40,9 +40,7 @@ DATA = (
     "progress",
     "fold",
     "lineup",
-    "training.comparison",
-    "training.history",
-    "training.watched_file",
+    "histories",
 )
 DATA_MODULES = ("retrograd.locks", "retrograd.interpreter", *[f"retrograd.inspect.{name}" for name in DATA])
 
@@ -139,25 +137,42 @@ def test_imports_point_the_right_way() -> None:
     assert [breach for module in MODULES.values() for breach in breaches(module)] == []
 
 
-FLOORS = (
-    """core aliasing nodes switches overriding kernels streams pytree
-    observe late warning deprecations frames return_types random scope symbolic control_flow""",
-    "table generated calls execution forward_mode",
-    "ops rules tensors function meta",
-    """surface methods catalogue functional transforms custom_op sparse masked graph checkpoint gradcheck
-    profiling devices""",
-)
-"""The rooms of the engine, from the lowest floor to the highest."""
+FLOORS = {
+    "engine": (
+        """core aliasing nodes switches overriding kernels streams pytree
+        observe late warning deprecations frames return_types random scope symbolic control_flow""",
+        "table generated calls execution forward_mode",
+        "ops rules tensors function meta",
+        """surface methods catalogue functional transforms custom_op sparse masked graph checkpoint gradcheck
+        profiling devices""",
+    ),
+    "inspect": (
+        "bounded references garbage writing plugins progress intent operators verbs",
+        "program",
+        "graphs",
+        "recording fold histories fixes findings gradient_ways",
+        "lineup layout verification differences",
+        "sources diagnosis",
+        "finite_differences baseline walker breakpoints process",
+        "render",
+        "output notebook explain hooks_log training",
+        "blocks gradient_reason",
+    ),
+}
+"""The rooms of the engine and of the inspector, from the lowest floor to the highest."""
+LATE_BOUND = {"engine": (), "inspect": ("verbs",)}
+"""Rooms that reach higher ones by design: the methods of data classes that draw and diagnose, loaded on first use."""
 
 
-def test_imports_of_the_engine_run_down() -> None:
-    """A room of the engine imports from its own floor and from lower ones; ``late`` holds what would run up."""
-    floor = {room: number for number, rooms in enumerate(FLOORS) for room in rooms.split()}
-    rooms = {name: name.split(".")[2] for name in MODULES if name.startswith("retrograd.engine.")}
+@pytest.mark.parametrize("package", FLOORS)
+def test_imports_run_down(package: str) -> None:
+    """A room of the engine or the inspector imports from its own floor and from lower ones."""
+    floor = {room: number for number, rooms in enumerate(FLOORS[package]) for room in rooms.split()}
+    rooms = {name: name.split(".")[2] for name in MODULES if name.startswith(f"retrograd.{package}.")}
     upward = [
         f"{module.where}:{item.line} imports {item.target}"
         for name, module in MODULES.items()
-        if name in rooms
+        if name in rooms and rooms[name] not in LATE_BOUND[package]
         for item in module.imports
         if (target := own_target(item.target)) in rooms and floor[rooms[name]] < floor[rooms[target]]
     ]

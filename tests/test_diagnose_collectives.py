@@ -8,7 +8,7 @@ import pytest
 
 from retrograd.inspect.diagnosis import diagnose
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.graphs.graph import SourceLine
+from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import Event, Recording
 from retrograd.inspect.recording.tensor_facts import TensorFacts
 

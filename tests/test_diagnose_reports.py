@@ -17,7 +17,7 @@ from side_by_side import retrograd
 
 from retrograd.inspect.diagnosis import all_checks, diagnose, kinds
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.graphs.graph import SourceLine
+from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import Event, Recording
 from retrograd.inspect.render.reports import Outcome, report_for, reports
 from retrograd.inspect.render.reports.panels import caret

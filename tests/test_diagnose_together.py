@@ -11,8 +11,8 @@ from side_by_side import retrograd
 from retrograd.inspect.diagnosis import diagnose_together
 from retrograd.inspect.differences import diff
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.graphs.graph import SourceLine
 from retrograd.inspect.lineup.results import first_other_result
+from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import Event, Recording
 from retrograd.inspect.recording.tensor_facts import TensorFacts
 from retrograd.inspect.render.diff_text import lineup_lines

@@ -15,8 +15,8 @@ from retrograd.cli.target import choose
 from retrograd.errors import RecordingError, UsageError
 from retrograd.inspect.diagnosis import diagnose_together
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.graphs.graph import SourceLine
 from retrograd.inspect.lineup.dumps import in_order, left_out, with_dumps
+from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import Event, Recording
 from retrograd.inspect.recording.loading import load_recording
 

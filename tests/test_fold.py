@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from retrograd.errors import UsageError
 from retrograd.inspect.fold import DEEPEST, STEPS, Folded, Opening, everything, expand, first_opening, fold, view
-from retrograd.inspect.graphs.graph import Graph, SourceLine
+from retrograd.inspect.graphs.graph import Graph
+from retrograd.inspect.program.places import SourceLine
 
 GRAPHS = st.tuples(scoped(), st.sets(st.sampled_from(list(STEPS))))
 

@@ -10,7 +10,8 @@ from folding_samples import snapshot
 import retrograd as rg
 from retrograd.inspect.fold import fold
 from retrograd.inspect.fold.scopes import inferred_paths
-from retrograd.inspect.graphs.graph import Graph, SourceLine
+from retrograd.inspect.graphs.graph import Graph
+from retrograd.inspect.program.places import SourceLine
 
 
 def chain(parameters: list[str], skips: tuple[tuple[int, int], ...] = ()) -> Graph:

@@ -9,8 +9,8 @@ import pytest
 
 import retrograd
 from retrograd import debug
-from retrograd.inspect.graphs.forward_graph import forward_graph
 from retrograd.inspect.graphs.graph import FORWARD_ONLY
+from retrograd.inspect.recording.forward_graph import forward_graph
 from retrograd.inspect.render import RenderOptions, renderer_for
 
 

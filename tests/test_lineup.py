@@ -11,10 +11,10 @@ from recording_samples import chain, hostile
 
 from retrograd.errors import UsageError
 from retrograd.inspect.differences import diff
-from retrograd.inspect.graphs.graph import SourceLine
 from retrograd.inspect.graphs.graph_diff import GraphDiff
 from retrograd.inspect.lineup.endings import next_node
 from retrograd.inspect.lineup.lineup import Lineup
+from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import Event, Recording
 from retrograd.inspect.recording.tensor_facts import TensorFacts
 from retrograd.inspect.render.diff_text import lineup_lines

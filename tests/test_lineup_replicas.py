@@ -12,9 +12,9 @@ from retrograd.errors import UsageError
 from retrograd.inspect.diagnosis import diagnose_together
 from retrograd.inspect.diagnosis.rules.together.replicas import kept_apart
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.graphs.graph import SourceLine
 from retrograd.inspect.lineup.copies import copies_of
 from retrograd.inspect.lineup.run import Run
+from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import Event, Recording
 from retrograd.inspect.recording.tensor_facts import TensorFacts
 

@@ -8,8 +8,8 @@ import linecache
 import pytest
 
 import retrograd as rg
-from retrograd.inspect.graphs.memory_line import memory_line, retained_runs, thinned
-from retrograd.inspect.graphs.saved_tensors import saved_tensors
+from retrograd.inspect.recording.memory_line import memory_line, retained_runs, thinned
+from retrograd.inspect.recording.saved_tensors import saved_tensors
 from retrograd.inspect.render import RenderOptions
 from retrograd.inspect.render.console_page import page_text
 from retrograd.inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts

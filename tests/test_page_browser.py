@@ -16,7 +16,8 @@ from folding_samples import snapshot, stack_of_layers
 from recording_samples import HOSTILE, chain, graph, hostile
 
 from retrograd.inspect.findings import Finding, Mark
-from retrograd.inspect.graphs.graph import Graph, SourceLine
+from retrograd.inspect.graphs.graph import Graph
+from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import Event, Recording
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.page import account

@@ -13,8 +13,7 @@ import pytest
 import retrograd as rg
 from retrograd.inspect.breakpoints import Step
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.graphs.graph import SourceLine
-from retrograd.inspect.program.places import full_place, short_place
+from retrograd.inspect.program.places import SourceLine, full_place, short_place
 from retrograd.inspect.recording.events import Recording
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.reports import Outcome, reports

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from retrograd.inspect.training.watched_file import load_run
+from retrograd.inspect.histories.watched_file import load_run
 
 TESTS = """
 import retrograd as rg
@@ -114,7 +114,7 @@ RETURNED = """
 import importlib
 import pytest
 
-from retrograd.inspect.training.watched_file import load_run
+from retrograd.inspect.histories.watched_file import load_run
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("again", [False, True])
@@ -139,7 +139,7 @@ def test_gradients_that_are_returned(tmp_path):
 MARKED = """
 import pytest
 
-from retrograd.inspect.training.watched_file import load_run
+from retrograd.inspect.histories.watched_file import load_run
 import retrograd as rg
 
 @pytest.mark.no_retrograd

@@ -18,8 +18,9 @@ from recording_samples import HOSTILE, chain, diamond, graph, hostile, recording
 
 import retrograd as rg
 from retrograd.errors import RecordingError
-from retrograd.inspect.graphs.graph import Graph, SourceLine
+from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.output import save
+from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import SCHEMA, Event, Recording
 from retrograd.inspect.recording.loading import decode_recording, load_recording
 from retrograd.inspect.recording.tensor_facts import TensorFacts

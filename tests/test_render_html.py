@@ -20,7 +20,8 @@ from folding_samples import snapshot
 from recording_samples import chain, graph, hostile
 
 from retrograd.inspect.fold import fold
-from retrograd.inspect.graphs.graph import Graph, SourceLine
+from retrograd.inspect.graphs.graph import Graph
+from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import Event, Recording
 from retrograd.inspect.recording.tensor_facts import TensorFacts
 from retrograd.inspect.render import RenderOptions, renderer_for

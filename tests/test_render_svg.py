@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrograd.errors import NoGraphError, UnknownFormatError, UsageError
-from retrograd.inspect.graphs.graph import Graph, SourceLine
+from retrograd.inspect.graphs.graph import Graph
+from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import Recording
 from retrograd.inspect.render import RenderOptions, capped, chosen_snapshots, renderer_for, renderers
 from retrograd.inspect.render.labels import bytes_text, clean, headline, node_text, source_text, tensor_text, time_text

@@ -9,7 +9,8 @@ import networkx as nx
 import pytest
 from recording_samples import chain, diamond, graph, hostile
 
-from retrograd.inspect.graphs.graph import EDGE_COLUMNS, NODE_COLUMNS, Graph, SourceLine
+from retrograd.inspect.graphs.graph import EDGE_COLUMNS, NODE_COLUMNS, Graph
+from retrograd.inspect.program.places import SourceLine
 
 
 def test_attributes_are_the_columns() -> None:

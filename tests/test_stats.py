@@ -15,8 +15,8 @@ from side_by_side import retrograd
 
 from retrograd.cli.group import cli
 from retrograd.inspect.graphs.graph import Graph
-from retrograd.inspect.graphs.stats import statistics
 from retrograd.inspect.output import save
+from retrograd.inspect.recording.stats import statistics
 from retrograd.inspect.render.stats_tables import bar, stats_parts
 
 

@@ -19,10 +19,10 @@ from side_by_side import retrograd as command
 
 import retrograd
 from retrograd.errors import RecordingError
-from retrograd.inspect.training.comparison import differences
-from retrograd.inspect.training.history import Column, History
+from retrograd.inspect.histories.comparison import differences
+from retrograd.inspect.histories.history import Column, History
+from retrograd.inspect.histories.watched_file import decoded, encoded, load_run
 from retrograd.inspect.training.run import TrainingWentWrong, watch
-from retrograd.inspect.training.watched_file import decoded, encoded, load_run
 
 torch = pytest.importorskip("torch")
 ENGINES = {"torch": torch, "retrograd": retrograd}

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import retrograd as rg
 from retrograd.cli.group import cli
 from retrograd.errors import RetrogradError
-from retrograd.inspect.training.watched_file import load_run
+from retrograd.inspect.histories.watched_file import load_run
 
 
 @pytest.fixture(scope="module")

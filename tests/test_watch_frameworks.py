@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from retrograd.inspect.training.watched_file import WatchedRun, load_run
+from retrograd.inspect.histories.watched_file import WatchedRun, load_run
 
 torch = pytest.importorskip("torch")
 

@@ -14,9 +14,9 @@ import pytest
 from browser import Browser, browser
 from side_by_side import environment
 
+from retrograd.inspect.histories.history import Column, Curves
+from retrograd.inspect.histories.watched_file import WatchedRun, encoded
 from retrograd.inspect.render.run_page import run_page
-from retrograd.inspect.training.history import Column, Curves
-from retrograd.inspect.training.watched_file import WatchedRun, encoded
 
 FIGURES = ("gradient", "weight", "update", "zeros", "nonfinite")
 

@@ -19,15 +19,15 @@ if TYPE_CHECKING:  # what type checkers see of `_HOMES`
     from .gradient_reason import Answer as Answer
     from .gradient_reason import why as why
     from .graphs.graph import Graph as Graph
-    from .graphs.graph import SourceLine as SourceLine
     from .graphs.graph_diff import GraphDiff as GraphDiff
-    from .graphs.stats import Statistics as Statistics
     from .hooks_log import log_hooks as log_hooks
     from .intent import deliberate as deliberate
     from .lineup.lineup import Lineup as Lineup
+    from .program.places import SourceLine as SourceLine
     from .recording.events import Event as Event
     from .recording.events import Recording as Recording
     from .recording.loading import load_recording
+    from .recording.stats import Statistics as Statistics
     from .render import RenderOptions as RenderOptions
     from .training.run import watch as watch
     from .walker import walk as walk
@@ -48,11 +48,11 @@ _HOMES = {
     "load": ("recording.loading", "load_recording"),
     "BreakpointReached": ("breakpoints", "BreakpointReached"),
     "Graph": ("graphs.graph", "Graph"),
-    "SourceLine": ("graphs.graph", "SourceLine"),
+    "SourceLine": ("program.places", "SourceLine"),
     "Recording": ("recording.events", "Recording"),
     "Event": ("recording.events", "Event"),
     "Finding": ("findings", "Finding"),
-    "Statistics": ("graphs.stats", "Statistics"),
+    "Statistics": ("recording.stats", "Statistics"),
     "Answer": ("gradient_reason", "Answer"),
     "GraphDiff": ("graphs.graph_diff", "GraphDiff"),
     "Lineup": ("lineup.lineup", "Lineup"),

@@ -15,9 +15,8 @@ import numpy as np
 
 from ..errors import RetrogradError, UsageError
 from ..interpreter import getframe
-from .graphs.graph import SourceLine
 from .program.frames import is_users, user_frame
-from .program.places import short_place
+from .program.places import SourceLine, short_place
 from .sources import sources
 from .sources.base import Elsewhere, Ran
 

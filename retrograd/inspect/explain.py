@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from .diagnosis import explanation
 from .findings import Finding
-from .graphs.graph import SourceLine
 from .process.recorder import Recorder
+from .program.places import SourceLine
 from .recording.events import Event, Recording
 from .sources import sources
 

@@ -16,8 +16,8 @@ from .diagnosis.facts.runs import Run
 from .diagnosis.rules.nonfinite.in_forward import Hooks, named_hooks
 from .findings import Finding
 from .gradient_ways import Way, arrives, passes, way_from
-from .graphs.graph import Graph, SourceLine
-from .program.places import inside_words, short_place
+from .graphs.graph import Graph
+from .program.places import SourceLine, inside_words, short_place
 from .recording.events import Event
 from .sources import source_of
 from .sources.base import Gradient

@@ -9,10 +9,10 @@ from typing import Any
 from ..errors import UsageError
 from .diagnosis import diagnose
 from .garbage import collector_paused
-from .graphs.forward_graph import with_forward
 from .graphs.graph import Graph
 from .progress import LARGE_FILE, progress
 from .recording.events import Recording
+from .recording.forward_graph import with_forward
 from .render import InPieces, RenderOptions, renderer_for
 from .render.base import chosen_steps
 from .render.marks import carried

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .findings import Finding
-    from .graphs.stats import Statistics
     from .notebook import Page
+    from .recording.stats import Statistics
 
 
 class Verbs:

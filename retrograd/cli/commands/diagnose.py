@@ -19,6 +19,7 @@ from ...inspect.diagnosis import SEVERITIES, diagnose, diagnose_together, kinds
 from ...inspect.differences import name_of
 from ...inspect.findings import Dropped, Finding
 from ...inspect.fixes import compatible, unified_diff
+from ...inspect.histories.watched_file import is_watched_file
 from ...inspect.lineup import digests
 from ...inspect.lineup.dumps import in_order, left_out
 from ...inspect.lineup.job_words import job_sentences
@@ -32,7 +33,6 @@ from ...inspect.recording.loading import load_recording
 from ...inspect.recording.unseen import sentences
 from ...inspect.render.reports import Outcome, Report, report_for, reports
 from ...inspect.render.reports.panels import print_findings
-from ...inspect.training.watched_file import is_watched_file
 from ...inspect.writing import check_writable, write_output
 from .. import messages, results
 from ..child_runs import recorded_twice

@@ -11,6 +11,8 @@ import click
 from ...errors import UsageError
 from ...inspect.differences import name_of
 from ...inspect.graphs.graph_diff import TOLERANCE
+from ...inspect.histories.comparison import differences
+from ...inspect.histories.watched_file import is_watched_file, load_run
 from ...inspect.lineup.dumps import in_order, left_out
 from ...inspect.lineup.lineup import Lineup, line_up, of_a_job
 from ...inspect.output import save
@@ -24,8 +26,6 @@ from ...inspect.render.diff_text import ROWS, diff_json, lineup_parts
 from ...inspect.render.formats.chrome_trace import Ran, trace_json
 from ...inspect.render.lineup_page import lineup_page
 from ...inspect.render.run_tables import comparison_json, comparison_parts
-from ...inspect.training.comparison import differences
-from ...inspect.training.watched_file import is_watched_file, load_run
 from ...inspect.writing import STDOUT, check_writable, write_output
 from ..messages import say
 from ..options import ConfiguredCommand, output_options

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ...errors import UsageError
+from ...inspect.histories.watched_file import is_watched_file, load_run
 from ...inspect.output import check_measure, drawn, save
 from ...inspect.recording.loading import load_recording
 from ...inspect.render import renderer_for
@@ -15,7 +16,6 @@ from ...inspect.render.formats.tree import print_tree
 from ...inspect.render.run_page import run_page
 from ...inspect.render.run_tables import run_parts
 from ...inspect.training.exports import export, export_for, exports
-from ...inspect.training.watched_file import is_watched_file, load_run
 from ...inspect.writing import STDOUT, check_writable, write_output
 from ..options import ConfiguredCommand, StepType, drawing_options, output_options, render_options
 from ..results import refuse_overwriting

@@ -9,16 +9,16 @@ from typing import Any
 import click
 
 from ...errors import NoGraphError, UsageError
-from ...inspect.graphs.stats import ROWS
+from ...inspect.histories.watched_file import WatchedRun, is_watched_file, load_run
 from ...inspect.recording.events import Recording
 from ...inspect.recording.loading import load_recording
+from ...inspect.recording.stats import ROWS
 from ...inspect.recording.unseen import launched_on
 from ...inspect.render import RenderOptions
 from ...inspect.render.console_page import page_text, print_page
 from ...inspect.render.run_tables import run_json, run_parts
 from ...inspect.render.stats_tables import chosen_statistics, stats_json, stats_parts
 from ...inspect.training.exports.csv_ import run_csv
-from ...inspect.training.watched_file import WatchedRun, is_watched_file, load_run
 from ...inspect.writing import STDOUT, write_output
 from .. import messages, results
 from ..children.gathered import Process

@@ -9,10 +9,10 @@ import click
 from click.core import ParameterSource
 
 from ...errors import UsageError
-from ...inspect.graphs.forward_graph import with_forward
 from ...inspect.lineup.digests import is_left_out
 from ...inspect.recording.event_data import LEVELS
 from ...inspect.recording.events import Recording
+from ...inspect.recording.forward_graph import with_forward
 from ...inspect.render import RenderOptions
 from .. import messages, results
 from ..children.gathered import Process

@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import Any
 
 from ..findings import Finding, Mark, Severity
-from ..graphs.graph import SourceLine
+from ..program.places import SourceLine
 from .facts.flow import Flow
 
 

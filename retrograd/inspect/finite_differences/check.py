@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..graphs.graph import SourceLine
+from ..program.places import SourceLine
 from ..recording.events import Event, Recording
 from ..sources import sources
 from ..sources.base import Replay

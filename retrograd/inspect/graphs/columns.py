@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from ..program.places import SourceLine
 from ..progress import tick
-from .graph import EDGE_COLUMNS, NODE_COLUMNS, Cut, Graph, SourceLine
+from .graph import EDGE_COLUMNS, NODE_COLUMNS, Cut, Graph
 
 Plain = Any
 """What JSON can say: None, bool, int, finite float, str, list, dict with string keys."""

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..program.places import SourceLine
 from ..verbs import Verbs
 
 if TYPE_CHECKING:
@@ -28,20 +29,8 @@ IN_PLACE = " (in place)"
 """Ending of a ``call`` that wrote into its operand without a name that says so: ``ReLU (in place)``."""
 EDGE_COLUMNS = ("edge_source", "edge_target", "edge_input_nr", "edge_output_nr")
 """Names of the columns that have one entry per edge."""
-
-
-class SourceLine(NamedTuple):
-    """The user's line that made a node: file name as the program spells it, line number from 1, function name."""
-
-    file: str
-    line: int
-    function: str
-    inside: str = ""
-    """``peft (layer.py:1102)`` if the line called into a package, which is where it was made."""
-
-    def plain(self) -> list[Any]:
-        """Return the line as JSON values."""
-        return list(self) if self.inside else list(self[:3])
+SAMPLED = frozenset({"grad_min", "grad_max", "grad_mean", "zero_share", "out_zero_share"})
+"""Measures that are not taken in every run: None does not mean that the node did not run."""
 
 
 class Cut(NamedTuple):

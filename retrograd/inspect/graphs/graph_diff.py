@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..recording.figure_schedule import SAMPLED
+from ..program.places import SourceLine
 from .align import align, plain_name
 from .columns import Plain, nonfinite_word
-from .graph import EDGE_COLUMNS, NODE_COLUMNS, Graph, SourceLine
+from .graph import EDGE_COLUMNS, NODE_COLUMNS, SAMPLED, Graph
 
 TOLERANCE = 1e-5
 """Relative difference up to which two statistics count as equal."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ..graphs.align import plain_name
 from ..graphs.columns import Plain
-from ..graphs.graph import SourceLine
 from ..operators.collectives import Shares, shares
+from ..program.places import SourceLine
 from ..recording.events import Event
 from .copies import Copies, sums
 from .run import Run

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..graphs.columns import Plain
-from ..graphs.graph import SourceLine
 from ..operators.collectives import Shares, collective, shares
+from ..program.places import SourceLine
 from ..recording.events import Event
 from .copies import Copies, sums
 from .run import Run

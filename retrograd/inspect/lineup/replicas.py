@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..graphs.columns import Plain
-from ..graphs.graph import SourceLine
 from ..operators.collectives import Shares, shares
 from ..program.assignments import calls_argument, in_class_with
+from ..program.places import SourceLine
 from ..recording.events import Event
 from .copies import Copies, sums
 from .meetings import Cause, Parting, backward_line, by_hand, copied, kept_alike, losses_only, silent

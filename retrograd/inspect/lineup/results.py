@@ -8,8 +8,8 @@ from itertools import compress, repeat, zip_longest
 from typing import Any
 
 from ..graphs.columns import Plain
-from ..graphs.graph import SourceLine
 from ..graphs.graph_diff import figures_differ
+from ..program.places import SourceLine
 from ..recording.events import Event, Recording
 
 _RESULTS = frozenset(("operation", "inplace", "cut", "accumulate"))

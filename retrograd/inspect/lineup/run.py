@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ..graphs.align import plain_name
 from ..graphs.columns import Plain
-from ..graphs.graph import Graph, SourceLine
+from ..graphs.graph import Graph
+from ..program.places import SourceLine
 from ..recording.events import Event, Recording
 
 

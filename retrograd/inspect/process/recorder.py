@@ -14,9 +14,10 @@ from ...errors import UsageError
 from ...interpreter import LOST
 from ...locks import lock
 from ..finite_differences.check import check_functions
-from ..graphs.graph import Graph, SourceLine
+from ..graphs.graph import Graph
 from ..program.failures import failure_of, relayed
 from ..program.frames import last_line, strip_own_frames
+from ..program.places import SourceLine
 from ..program.random_functions import ELSEWHERE
 from ..program.signals import let_pass
 from ..program.texts import lines_of

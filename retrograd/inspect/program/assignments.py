@@ -6,7 +6,7 @@ import ast
 import functools
 from collections.abc import Iterable, Iterator
 
-from ..graphs.graph import SourceLine
+from .places import SourceLine
 from .syntax import parsed
 from .texts import lines_of
 

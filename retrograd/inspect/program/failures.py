@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from ..graphs.graph import SourceLine
 from .frames import is_users, is_users_file, read_locals, user_frames
 from .modules import attributes_of
 from .names import frame_variables, parameter_names, search
+from .places import SourceLine
 from .spelling import UNKNOWN, Spelling, spelling_in
 from .syntax import parsed_expression
 

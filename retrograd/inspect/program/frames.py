@@ -19,7 +19,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from ..bounded import BoundedDict
-from ..graphs.graph import SourceLine
+from .places import SourceLine
 
 _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
 _SAMPLES = os.path.join(_PACKAGE, "_samples") + os.sep

@@ -6,8 +6,23 @@ import functools
 import os
 import re
 import sys
+from typing import Any, NamedTuple
 
 _SLASH = re.compile(r"[/\\]")
+
+
+class SourceLine(NamedTuple):
+    """The user's line that made a node: file name as the program spells it, line number from 1, function name."""
+
+    file: str
+    line: int
+    function: str
+    inside: str = ""
+    """``peft (layer.py:1102)`` if the line called into a package, which is where it was made."""
+
+    def plain(self) -> list[Any]:
+        """Return the line as JSON values."""
+        return list(self) if self.inside else list(self[:3])
 
 
 def short_place(file: str, line: int) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from ..bounded import BoundedDict
-from ..recording.event_data import Stack
 from .frames import is_foreign, is_users, source_line
 
 _MAX_FRAMES = 8
@@ -16,6 +15,16 @@ _MOST_LOOKED_AT = 300
 """Frames of a stack that are looked at, those of libraries among them."""
 
 
+class StackFrame(TypedDict, total=False):
+    """One frame of the user, innermost first in lists of these."""
+
+    file: str
+    line: int
+    function: str
+    inside: str
+    """``"peft (layer.py:1102)"`` if this line called into a package, which made the call."""
+
+
 class Path(NamedTuple):
     """A way through the stack that was met, and what was found out about it."""
 
@@ -23,7 +32,7 @@ class Path(NamedTuple):
     """Code and instruction of each frame that was looked at, innermost first."""
     whole: bool
     """Whether these are all."""
-    stack: list[Stack]
+    stack: list[StackFrame]
 
     def leads_to(self, frame: FrameType) -> bool:
         """Whether this is the way to a frame."""
@@ -39,10 +48,10 @@ _latest: BoundedDict[tuple[int, int], tuple[Path, ...]] = BoundedDict(20_000)
 """The latest few paths by code and instruction of the innermost frame: mostly a place is reached the same way again."""
 _WAYS = 8
 """Paths of one place that are remembered."""
-_known: BoundedDict[tuple[int, ...], tuple[tuple[CodeType, ...], list[Stack]]] = BoundedDict(20_000)
+_known: BoundedDict[tuple[int, ...], tuple[tuple[CodeType, ...], list[StackFrame]]] = BoundedDict(20_000)
 
 
-def stack_of(frame: FrameType | None) -> list[Stack]:
+def stack_of(frame: FrameType | None) -> list[StackFrame]:
     """Return the user's frames, innermost first."""
     return [] if frame is None else path_to(frame).stack
 
@@ -73,7 +82,7 @@ def _follow(frame: FrameType) -> Path:
     return Path(steps, around is None, _stack_at(frame, tuple(places)))
 
 
-def _stack_at(frame: FrameType, key: tuple[int, ...]) -> list[Stack]:
+def _stack_at(frame: FrameType, key: tuple[int, ...]) -> list[StackFrame]:
     """The stack that leads to a frame; paths that differ in frames of libraries alone share it."""
     known = _known.get(key)
     if known is None:
@@ -100,13 +109,13 @@ def forget_stacks() -> None:
     _latest.clear()
 
 
-def _describe(frames: list[FrameType]) -> list[Stack]:
+def _describe(frames: list[FrameType]) -> list[StackFrame]:
     """Describe the user's frames; those of libraries only if there are no others."""
-    found: list[Stack] = []
+    found: list[StackFrame] = []
     for frame in [frame for frame in frames if is_users(frame.f_code)] or frames:
         line = source_line(frame if found else frames[0])
         assert line is not None
-        entry = Stack(file=line.file, line=line.line, function=line.function)
+        entry = StackFrame(file=line.file, line=line.line, function=line.function)
         if line.inside:
             entry["inside"] = line.inside
         found.append(entry)

@@ -49,6 +49,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
+from ..program.stacks import StackFrame
 from .job_data import CollectiveData, DigestsData, ErrorData, MissedData, PreparedData
 from .training_data import (
     AutocastData,
@@ -125,16 +126,6 @@ class Values(TypedDict, total=False):
     """Index of the first entry at which the operation's slope is infinite or undefined: 0 for ``sqrt``, ``log``, …"""
 
 
-class Stack(TypedDict, total=False):
-    """One frame of the user, innermost first in lists of these."""
-
-    file: str
-    line: int
-    function: str
-    inside: str
-    """``"peft (layer.py:1102)"`` if this line called into a package, which made the call."""
-
-
 class OperationData(TypedDict, total=False):
     """Data of ``operation``, ``inplace`` and ``cut``; ``Event.op`` is ``operators.canonical`` of what was called."""
 
@@ -194,7 +185,7 @@ class OperationData(TypedDict, total=False):
     # cut:
     reason: str
     """``detach data item tolist numpy copy no_grad inference integer nondifferentiable create_graph deepcopy``."""
-    stack: list[Stack]
+    stack: list[StackFrame]
     """The user's frames, innermost first: at most four of any call, all of a cut or an in-place write."""
 
 
@@ -224,7 +215,7 @@ class BackwardData(TypedDict, total=False):
     error_type: str
     problem: str
     """Why there is no snapshot, when one was tried."""
-    stack: list[Stack]
+    stack: list[StackFrame]
     failed_node: int
     """Node (sequence number) that was running when the run raised."""
     kept_norms: dict[str, float]
@@ -251,7 +242,7 @@ class LeafData(TypedDict, total=False):
     leaf: bool
     retains_grad: bool
     names: list[str]
-    stack: list[Stack]
+    stack: list[StackFrame]
 
 
 class HookData(TypedDict, total=False):

@@ -23,8 +23,9 @@ from ..graphs.columns import (
     source_from_plain,
     text_checked,
 )
-from ..graphs.graph import Graph, SourceLine
+from ..graphs.graph import Graph
 from ..operators import canonical
+from ..program.places import SourceLine
 from ..verbs import Verbs
 from .event_data import LEVELS, NAMES_KEYS, TENSOR_KEYS, TENSORS_KEYS
 from .event_types import data_checked

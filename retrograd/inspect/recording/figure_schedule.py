@@ -19,9 +19,6 @@ AT_FIRST = 2
 EVERY = 17
 """Of later runs one in so many; a prime, so that of the several runs of a step each gets its turn."""
 
-SAMPLED = frozenset({"grad_min", "grad_max", "grad_mean", "zero_share", "out_zero_share"})
-"""Measures that are not taken in every run: None does not mean that the node did not run."""
-
 
 class FigureSchedule:
     """The schedule of one recording."""

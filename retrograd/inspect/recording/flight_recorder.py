@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from ...errors import RecordingError
-from ..graphs.graph import SourceLine
 from ..operators.collectives import collective
 from ..program.frames import is_users_file
+from ..program.places import SourceLine
 from ..program.texts import plain_lines
 from .events import Event, Recording
 

@@ -6,7 +6,8 @@ from bisect import bisect_left
 from operator import attrgetter, is_
 from typing import Any
 
-from ..graphs.graph import EDGE_COLUMNS, NODE_COLUMNS, Graph, SourceLine
+from ..graphs.graph import EDGE_COLUMNS, NODE_COLUMNS, Graph
+from ..program.places import SourceLine
 from .events import Event
 
 MAX_ROWS = 2_000_000

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..graphs.columns import Plain, len_checked, source_from_plain, text_checked
-from ..graphs.graph import SourceLine
+from ..program.places import SourceLine
 
 
 @dataclass(slots=True)

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..graphs.graph import Graph, SourceLine
-from ..graphs.saved_tensors import SavedTensor
-from ..program.places import inside_words, short_place
+from ..graphs.graph import Graph
+from ..program.places import SourceLine, inside_words, short_place
+from ..recording.saved_tensors import SavedTensor
 
 _SUFFIX = re.compile(r"(?<=.)Backward\d*$")
 # What XML 1.0 forbids, plus the invisible characters that reorder or break a line of text.

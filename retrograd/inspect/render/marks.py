@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..findings import SEVERITIES, Finding, Severity
-from ..graphs.graph import NODE_COLUMNS, Cut, Graph, SourceLine
+from ..graphs.graph import NODE_COLUMNS, Cut, Graph
+from ..program.places import SourceLine
 from . import labels
 
 GHOST = "ghost"

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..training.history import FIGURES_OF_STEPS, Array, Column, Curves, halved
-from ..training.watched_file import WatchedRun
+from ..histories.history import FIGURES_OF_STEPS, Array, Column, Curves, halved
+from ..histories.watched_file import WatchedRun
 from .console_page import page_text
 from .drawing import text
 from .filling import filled

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..training.comparison import differences
-from ..training.history import FIGURES_OF_STEPS, Array, Curves
-from ..training.watched_file import WatchedRun
+from ..histories.comparison import differences
+from ..histories.history import FIGURES_OF_STEPS, Array, Curves
+from ..histories.watched_file import WatchedRun
 from .json_text import json_text
 from .labels import bytes_text, clean
 

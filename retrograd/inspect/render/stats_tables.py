@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..graphs.memory_line import MemoryLine, retained_runs, thinned
 from ..graphs.passes import times_over_passes
-from ..graphs.saved_tensors import SavedTensor, saved_tensors
-from ..graphs.stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, statistics
 from ..recording.events import Recording
+from ..recording.memory_line import MemoryLine, retained_runs, thinned
+from ..recording.saved_tensors import SavedTensor, saved_tensors
+from ..recording.stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, statistics
 from .base import RenderOptions, chosen_steps
 from .console_page import literal, page_text
 from .json_text import json_text

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..graphs.graph import SourceLine
 from ..program.frames import source_line
+from ..program.places import SourceLine
 from ..program.stacks import stack_of
 from ..program.syntax import parsed
 from ..program.texts import lines_of

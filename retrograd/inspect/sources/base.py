@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
-from ..graphs.graph import Cut, Graph, SourceLine
+from ..graphs.graph import Cut, Graph
+from ..program.places import SourceLine
 from ..recording.events import Event
 from ..recording.figure_schedule import FigureSchedule
 from ..recording.journal import Maker, Note

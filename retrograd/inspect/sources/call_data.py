@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
-from ..graphs.graph import SourceLine
 from ..program.frames import is_foreign, source_line, user_frame
+from ..program.places import SourceLine
 from ..program.spelling import is_name
 from ..recording.events import Event
 from ..recording.journal import Rows

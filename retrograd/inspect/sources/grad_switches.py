@@ -11,8 +11,8 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from ..graphs.graph import SourceLine
 from ..program.frames import is_foreign, read_locals, source_line, user_frame
+from ..program.places import SourceLine
 from ..recording.events import Event
 from .base import Sink
 

@@ -8,8 +8,8 @@ from types import NoneType
 from typing import Any
 
 from ..bounded import BoundedDict
-from ..graphs.graph import SourceLine
 from ..program.assignments import line_setting_entry
+from ..program.places import SourceLine
 
 SETTINGS = ("lr", "momentum", "weight_decay", "betas")
 """Those that decide whether, and how far, a step moves a parameter."""

@@ -12,9 +12,10 @@ from bisect import bisect_right
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from ..graphs.graph import IN_PLACE, Cut, SourceLine
+from ..graphs.graph import IN_PLACE, Cut
 from ..operators import canonical, traits_of
 from ..program.frames import is_users, place_key, source_line
+from ..program.places import SourceLine
 from ..program.spelling import spelling_in
 from .severed import SeveredTensors, Taken
 

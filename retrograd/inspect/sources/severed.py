@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..graphs.graph import SourceLine
+from ..program.places import SourceLine
 from ..program.signals import let_pass
 from ..references import Reference
 

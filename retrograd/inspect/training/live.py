@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..histories.history import Array, Curves
 from ..render.labels import clean, time_text
 from ..render.run_tables import number, sparkline
-from .history import Array, Curves
 
 if TYPE_CHECKING:
     from .run import watch

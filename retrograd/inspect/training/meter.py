@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from ...interpreter import getframe
+from ..histories.history import Array, Column, History
 from ..program.frames import read_locals
 from .engines import MEASURED, Engine, GraphSize, StepReader
 from .guarded import Guard
-from .history import Array, Column, History
 from .names import names_of
 from .replay import Before
 

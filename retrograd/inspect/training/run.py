@@ -17,6 +17,8 @@ from typing import Any
 from ...errors import OutputError
 from ...interpreter import getframe
 from ..diagnosis.text.words import at
+from ..histories.history import Column, Curves, History
+from ..histories.watched_file import WatchedRun, encoded, load_run
 from ..process.forks import in_this_process
 from ..program.frames import source_line, user_frame
 from ..program.modules import inner_modules
@@ -27,13 +29,11 @@ from .black_box import repeated
 from .engines import Engine, engines
 from .exports import export
 from .guarded import Guard
-from .history import Column, Curves, History
 from .live import LiveTable
 from .meter import Meter, Reading
 from .names import given_names
 from .replay import Before
 from .triggers import Moment, Triggers, Usual, armed
-from .watched_file import WatchedRun, encoded, load_run
 
 FORMS = ("html", "json")
 """Forms in which a run is written: a page, or data that `retrograd stats`, `diff` and `render` read."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..diagnosis.text.words import listed
-from .history import Array
+from ..histories.history import Array
 
 WARM = 50
 """Steps before which nothing is unusual: losses and gradients are large in the beginning."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from ...graphs.graph import SourceLine
 from ...operators import Trait, is_a
+from ...program.places import SourceLine
 from ...recording.events import Event, Recording
 from ...recording.memory_parts import Part, contiguous, shares_entries
 from ...recording.tensor_facts import TensorFacts

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ...graphs.graph import SourceLine
+from ...program.places import SourceLine
 from ..text.words import NO_GRAPH
 from .flow import Flow
 from .runs import Run

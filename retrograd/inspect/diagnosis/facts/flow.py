@@ -13,7 +13,8 @@ from functools import cached_property
 from heapq import heapify, heappop, heappush
 
 from ...findings import Mark
-from ...graphs.graph import Graph, SourceLine
+from ...graphs.graph import Graph
+from ...program.places import SourceLine
 from ...recording.events import Event
 from ..text.spelling import Spelling, argument, receiver
 from .calls import CALLS, CallTable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...graphs.graph import SourceLine
+from ...program.places import SourceLine
 from ...recording.events import Event
 from .flow import Flow
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from ...graphs.graph import Graph, SourceLine
+from ...graphs.graph import Graph
+from ...program.places import SourceLine
 from ...recording.events import Event
 from .flow import Flow
 from .runs import Run

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...graphs.graph import Graph, SourceLine
+from ...graphs.graph import Graph
+from ...program.places import SourceLine
 from ...recording.events import Recording
 
 

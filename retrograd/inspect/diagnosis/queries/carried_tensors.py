@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...graphs.graph import SourceLine
+from ...program.places import SourceLine
 from ..facts.flow import Flow
 from ..facts.runs import Run
 from ..text.spelling import assigned, hands_over, passed_on, sets_attribute, takes

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from ...graphs.graph import Graph, SourceLine
+from ...graphs.graph import Graph
 from ...operators import Trait, is_a
+from ...program.places import SourceLine
 from ..base import Case
 from ..facts.flow import Flow
 from ..facts.nodes import call_of, ran

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...graphs.graph import SourceLine
+from ...program.places import SourceLine
 from ..base import Case
 from ..facts.calls import held_by
 from ..facts.finite import bad_runs

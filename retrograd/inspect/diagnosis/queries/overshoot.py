@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ...graphs.graph import SourceLine
+from ...program.places import SourceLine
 from ..facts.call_inputs import limits_of
 from ..facts.flow import Flow
 from ..facts.ledger import Step

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...graphs.graph import SourceLine
+from ...program.places import SourceLine
 from ..facts.answers import answered_once
 from ..facts.calls import held_by
 from ..facts.flow import Flow

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import pairwise
 
-from ...graphs.graph import SourceLine
+from ...program.places import SourceLine
 from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.calls import held_by

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...graphs.graph import SourceLine
 from ...operators import Trait
+from ...program.places import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.failures import run_without_graph
 from ..facts.flow import Flow

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...graphs.graph import SourceLine
 from ...operators import Trait
+from ...program.places import SourceLine
 from ..base import Case, Check
 from ..facts.flow import Flow
 from ..text.words import at, listed

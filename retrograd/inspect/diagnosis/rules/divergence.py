@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import pairwise, zip_longest
 
-from ...graphs.graph import SourceLine
 from ...operators import Trait, is_a
+from ...program.places import SourceLine
 from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow

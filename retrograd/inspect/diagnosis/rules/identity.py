@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ...graphs.graph import SourceLine
+from ...program.places import SourceLine
 from ..base import Case, Check
 from ..facts.flow import Flow
 from ..roles.trained import is_parameter, kept_results, without_use

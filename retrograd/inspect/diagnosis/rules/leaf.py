@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...graphs.graph import SourceLine
 from ...operators import Trait
+from ...program.places import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..text.spelling import argument, out_of_place, written_name

@@ -10,8 +10,8 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...graphs.graph import SourceLine
 from ...operators import Trait, is_a
+from ...program.places import SourceLine
 from ...program.syntax import parsed_expression
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...graphs.graph import SourceLine
+from ...program.places import SourceLine
 from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.call_inputs import takes_batch_statistics

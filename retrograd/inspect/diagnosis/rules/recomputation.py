@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ...graphs.graph import SourceLine
 from ...operators import Trait, is_a
+from ...program.places import SourceLine
 from ...program.random_functions import FROM_ANY
 from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import takewhile
 
-from ...graphs.graph import SourceLine
 from ...operators import Trait, is_a
+from ...program.places import SourceLine
 from ...program.random_functions import ELSEWHERE, FROM_ANY
 from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage

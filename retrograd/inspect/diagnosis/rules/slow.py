@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from math import prod
 from statistics import median
 
-from ...graphs.graph import Graph, SourceLine
+from ...graphs.graph import Graph
 from ...operators import Trait
+from ...program.places import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.calls import CALLS
 from ..facts.flow import Flow

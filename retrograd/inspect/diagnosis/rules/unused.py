@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...graphs.graph import SourceLine
 from ...operators import Trait
+from ...program.places import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.calls import held_by
 from ..facts.flow import Flow

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 
-from ...graphs.graph import SourceLine
 from ...operators import Trait, is_a
+from ...program.places import SourceLine
 from ...program.syntax import parsed, parsed_expression
 from ...recording.events import Recording
 from .fragments import Fragment, fragments, heads_around

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ...graphs.graph import SourceLine
-from ...program.places import inside_words, short_place
+from ...program.places import SourceLine, inside_words, short_place
 
 if TYPE_CHECKING:
     from ..facts.flow import Flow

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...garbage import collector_paused
 from ...graphs.graph import Graph
-from ...graphs.memory_line import retained_runs
 from ...graphs.passes import with_usual_times
 from ...recording.events import Recording
+from ...recording.memory_line import retained_runs
 from ...recording.unseen import launched_on
 from .. import labels, theme
 from ..base import RenderOptions, capped, chosen_steps

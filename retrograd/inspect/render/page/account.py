@@ -9,12 +9,12 @@ import numpy as np
 
 from ...findings import SEVERITIES, Finding
 from ...graphs.graph import Graph
-from ...graphs.memory_line import MemoryLine, memory_line, thinned
-from ...graphs.saved_tensors import saved_tensors
 from ...layout import Size
 from ...layout.text_size import text_width, wrapped
 from ...program.places import cell_name
 from ...recording.events import Event, Recording
+from ...recording.memory_line import MemoryLine, memory_line, thinned
+from ...recording.saved_tensors import saved_tensors
 from .. import labels
 from ..marks import Note
 from ..scale import MEASURES, known_measures, scale

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...fold import Folded, Opening
-from ...graphs.graph import SourceLine
+from ...program.places import SourceLine
 from .. import labels
 
 _LEAST = 2

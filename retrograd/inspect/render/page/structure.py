@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...fold import Folded, Opening, View, expand, first_opening, fold, view
-from ...graphs.graph import FORWARD_ONLY, Graph, SourceLine
+from ...graphs.graph import FORWARD_ONLY, Graph
 from ...layout import Size, nested
 from ...layout.text_size import text_width
+from ...program.places import SourceLine
 from ...progress import followed
 from .. import labels
 from ..base import RenderOptions

@@ -14,7 +14,8 @@ from ....engine.core.base import TensorBase
 from ....engine.overriding.overrides import HERE
 from ....engine.switches.state import peek_number
 from ...bounded import BoundedDict
-from ...graphs.graph import Graph, SourceLine
+from ...graphs.graph import Graph
+from ...program.places import SourceLine
 from ...program.signals import let_pass
 from ...recording.event_data import LEVELS
 from ...recording.events import Event

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...graphs.graph import SourceLine
+from ...program.places import SourceLine
 from ...program.signals import let_pass
 from ...recording.event_data import Values
 from ...recording.events import Event

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ...graphs.graph import SourceLine
 from ...program.frames import is_foreign, is_users
+from ...program.places import SourceLine
 from ...recording.events import Event
 from ..base import Watch
 from ..function_facts import code_of, definition, kept_on_ctx

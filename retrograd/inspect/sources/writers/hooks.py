@@ -6,7 +6,7 @@ import dis
 from typing import Any, NamedTuple
 
 from ...bounded import BoundedDict
-from ...graphs.graph import SourceLine
+from ...program.places import SourceLine
 from ...recording.events import Event
 from ..base import Sink
 

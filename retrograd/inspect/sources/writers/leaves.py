@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...graphs.graph import SourceLine
-from ...recording.event_data import Stack
+from ...program.places import SourceLine
+from ...program.stacks import StackFrame
 from ...recording.events import Event
 from ...recording.tensor_table import TensorTable
 
@@ -58,7 +58,7 @@ def leaf_event(
     change: str,
     leaf: int,
     line: SourceLine | None,
-    stack: list[Stack],
+    stack: list[StackFrame],
     run: int | None,
     names: Sequence[str] = (),
     **more: Any,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...bounded import BoundedDict
-from ...graphs.graph import SourceLine
 from ...program.modules import attributes_of, held_parameters, inner_modules, is_training
+from ...program.places import SourceLine
 from ...recording.events import Event
 from ..base import Watch
 from ..object_numbers import ObjectNumbers

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
+from ...histories.history import Array
 from ...plugins import plugins_in
-from ..history import Array
 
 MEASURED = ("gradient", "weight", "update", "zeros", "nonfinite")
 """Statistics of each parameter: norms of its gradient, of itself after the step and of its update, and the shares of

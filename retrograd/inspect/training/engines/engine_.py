@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ....interpreter import getframe
+from ...histories.history import Array
 from ...program.frames import user_frame
 from ...sources.array_values import has_data
 from ...sources.patches import Patches
-from ..history import Array
 from . import MEASURED, GraphSize, Hearing, StepReader, graph_behind
 from .wrappers import telling_clipping, telling_scale
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from ....interpreter import getframe
+from ...histories.history import Array
 from ...program.frames import user_frame
 from ...sources.patches import Patches
 from ...sources.torch_.calls.saved import kept_memories, memory_of
 from ...sources.torch_.library import LIBRARY, loaded_torch
 from ...sources.torch_.own_work import own_work
-from ..history import Array
 from . import MEASURED, GraphSize, Hearing, StepReader, graph_behind
 from .wrappers import telling_clipping, telling_scale
 

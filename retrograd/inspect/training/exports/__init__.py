@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ....errors import LayoutError, UnknownFormatError
+from ...histories.watched_file import WatchedRun
 from ...plugins import plugins_in
-from ..watched_file import WatchedRun
 
 
 class Export(Protocol):

@@ -7,8 +7,8 @@ import io
 import math
 from collections.abc import Iterator
 
+from ...histories.watched_file import WatchedRun
 from ...writing import write_output
-from ..watched_file import WatchedRun
 
 
 def run_csv(run: WatchedRun) -> Iterator[str]:

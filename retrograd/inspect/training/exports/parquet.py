@@ -7,8 +7,8 @@ import json
 
 import numpy as np
 
+from ...histories.watched_file import WatchedRun
 from ...writing import write_output
-from ..watched_file import WatchedRun
 
 
 class ParquetExport:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....errors import OutputError
-from ..watched_file import WatchedRun
+from ...histories.watched_file import WatchedRun
 from . import norms, rows
 
 _BUCKETS = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ....errors import OutputError
-from ..watched_file import WatchedRun
+from ...histories.watched_file import WatchedRun
 from . import norms, rows
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ....graphs.graph import SourceLine
 from ....operators import Trait
 from ....operators.collectives import is_collective
+from ....program.places import SourceLine
 from ...base import Case, Check, Kind, Stage
 from ...facts.failures import run_without_graph
 from ...facts.flow import Flow

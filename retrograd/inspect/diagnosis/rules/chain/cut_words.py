@@ -6,8 +6,8 @@ import ast
 import builtins
 from typing import NamedTuple
 
-from ....graphs.graph import SourceLine
 from ....operators import Trait, is_a, traits_of
+from ....program.places import SourceLine
 from ....program.syntax import parsed_expression
 from ....recording.events import Event
 from ...facts.flow import Flow

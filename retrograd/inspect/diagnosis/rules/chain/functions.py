@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from ....graphs.graph import SourceLine
+from ....program.places import SourceLine
 from ....recording.events import Event
 from ...base import Case
 from ...facts.flow import Flow

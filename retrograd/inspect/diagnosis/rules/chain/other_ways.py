@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import prod
 
 from ....findings import Severity
-from ....graphs.graph import SourceLine
 from ....operators import Trait
+from ....program.places import SourceLine
 from ...base import Case
 from ...facts.call_inputs import limits_and_sum, limits_of
 from ...facts.flow import Flow

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from ....graphs.graph import SourceLine
+from ....program.places import SourceLine
 from ...base import Case, Check, Kind, Stage
 from ...facts.failures import Raised, raised
 from ...facts.flow import Flow

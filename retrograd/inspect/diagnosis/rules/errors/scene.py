@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from functools import cached_property
 
-from ....graphs.graph import SourceLine
 from ....operators import Trait, canonical, is_a
+from ....program.places import SourceLine
 from ....recording.events import Event
 from ...facts.failures import Raised
 from ...facts.flow import Flow

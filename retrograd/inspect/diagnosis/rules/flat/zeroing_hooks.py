@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ....graphs.graph import Graph, SourceLine
+from ....graphs.graph import Graph
+from ....program.places import SourceLine
 from ....recording.events import Event
 from ...base import Case
 from ...facts.flow import Flow

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from ....graphs.graph import SourceLine
+from ....program.places import SourceLine
 from ....recording.events import Event
 from ...base import Case, Check, Kind, Stage
 from ...facts.failures import run_without_graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ....graphs.graph import SourceLine
+from ....program.places import SourceLine
 from ...base import Case
 from ...facts.calls import held_by
 from ...facts.failures import run_without_graph

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from ....graphs.graph import SourceLine
 from ....operators import Trait
+from ....program.places import SourceLine
 from ....recording.events import Event
 from ...base import Case, Check, Kind, Stage
 from ...facts.flow import Flow, Reached

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ....graphs.graph import SourceLine
 from ....operators import Trait
+from ....program.places import SourceLine
 from ...base import Case
 from ...facts.flow import Flow
 from ...text.spelling import assigned, passed_on

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ....graphs.graph import SourceLine
+from ....program.places import SourceLine
 from ...base import Case, Check, Kind, Stage
 from ...facts.calls import held_by
 from ...facts.flow import Flow

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from itertools import combinations
 
-from ....graphs.graph import SourceLine
+from ....program.places import SourceLine
 from ...base import Case
 from ...facts.calls import held_by
 from ...facts.flow import Flow

@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass
 from math import prod
 
-from ....graphs.graph import SourceLine
 from ....operators import Trait, is_a
+from ....program.places import SourceLine
 from ....program.syntax import parsed_expression
 from ...base import Case
 from ...facts.flow import Flow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....graphs.graph import SourceLine
+from ....program.places import SourceLine
 from ...base import Case
 from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from ....graphs.graph import SourceLine
 from ....operators import Trait
+from ....program.places import SourceLine
 from ...base import Case
 from ...facts.calls import held_by
 from ...facts.flow import Flow

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....graphs.align import plain_name
-from ....graphs.graph import SourceLine
 from ....lineup.copies import Copies
 from ....lineup.divergence import Difference
 from ....lineup.gradients import Partial
 from ....lineup.lineup import Lineup
 from ....lineup.run import Run
+from ....program.places import SourceLine
 from ...base import Case
 from ...text.words import at, in_code, listed
 

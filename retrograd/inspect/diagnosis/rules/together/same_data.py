@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....graphs.graph import SourceLine
 from ....lineup.copies import Copies, sums
 from ....lineup.gradients import node_norms
 from ....lineup.lineup import Lineup
 from ....lineup.meetings import kept_alike
 from ....operators import Trait, is_a
+from ....program.places import SourceLine
 from ....recording.events import Event
 from ...base import Case
 from ...text.words import at

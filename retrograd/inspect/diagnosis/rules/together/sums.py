@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ....graphs.align import plain_name
-from ....graphs.graph import SourceLine
 from ....lineup.copies import sums
 from ....lineup.lineup import Lineup
 from ....lineup.replicas import copies_at_first
 from ....lineup.run import Run
 from ....operators import Trait, is_a
+from ....program.places import SourceLine
 from ....recording.events import Event
 from ...base import Case
 from ...text.words import at, listed

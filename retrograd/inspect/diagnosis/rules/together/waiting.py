@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from ....graphs.graph import SourceLine
 from ....lineup.endings import is_lost
 from ....lineup.lineup import Lineup, ranges
 from ....lineup.meetings import Unmet, sizes_text
 from ....lineup.run import Run
+from ....program.places import SourceLine
 from ....program.syntax import parsed
 from ....program.texts import plain_lines
 from ....recording.events import Event

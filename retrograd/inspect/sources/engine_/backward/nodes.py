@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .....engine.core.base import TensorBase
 from .....engine.switches.quiet import quietly
-from ....graphs.graph import SourceLine
+from ....program.places import SourceLine
 from ....recording.event_data import Values
 from ....recording.events import Event
 from ....recording.journal import Maker, Note, Rows

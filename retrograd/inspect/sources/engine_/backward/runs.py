@@ -10,8 +10,9 @@ from typing import Any
 
 from .....engine.core.base import TensorBase
 from .....interpreter import getframe
-from ....graphs.graph import Graph, SourceLine
+from ....graphs.graph import Graph
 from ....program.frames import source_line, user_frame
+from ....program.places import SourceLine
 from ....program.signals import let_pass
 from ...base import Node
 from ...naming import name_leaves

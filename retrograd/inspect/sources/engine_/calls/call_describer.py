@@ -17,8 +17,8 @@ from .....engine.switches.state import STATE
 from .....engine.tensors.tensor import Tensor
 from .....interpreter import getframe
 from ....bounded import BoundedDict
-from ....graphs.graph import SourceLine
 from ....operators import Operator, Trait, operator
+from ....program.places import SourceLine
 from ....recording.events import Event
 from ....recording.tensor_table import TensorTable
 from ... import array_values as values

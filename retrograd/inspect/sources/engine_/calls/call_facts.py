@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ....recording.event_data import Stack
+from ....program.stacks import StackFrame
 from ....recording.events import Event
 from ....recording.journal import Maker, Note, Rows
 from ....recording.shared_parts import shared_texts
@@ -48,7 +48,7 @@ class CallFacts(NamedTuple):
     """Number of its node, counted from the beginning of the recording."""
     saves: tuple[int, ...]
     """As ``saved_positions``."""
-    stack: list[Stack] | None
+    stack: list[StackFrame] | None
     """The user's frames, where they are worth knowing."""
     more: dict[str, Any] | None
     """What few calls have."""

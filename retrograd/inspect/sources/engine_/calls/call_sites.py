@@ -8,9 +8,9 @@ from types import CodeType
 from typing import Any
 
 from ....bounded import BoundedDict
-from ....graphs.graph import SourceLine
 from ....operators import END, Operator, Trait, operator
 from ....program.frames import place_key, source_line
+from ....program.places import SourceLine
 from ...call_data import worthy
 from .caller import Caller, spelled
 from .lost_writes import writes_by_index

@@ -11,8 +11,8 @@ from .....engine.core.base import TensorBase
 from .....engine.core.gradient import read_grad
 from .....engine.overriding import overrides
 from .....interpreter import getframe
-from ....graphs.graph import SourceLine
 from ....program.frames import INTERCEPTORS, source_line
+from ....program.places import SourceLine
 from ....program.stacks import stack_of
 from ...call_data import worthy
 from ...writers.leaves import leaf_event, read_event

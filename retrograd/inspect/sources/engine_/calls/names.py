@@ -12,9 +12,8 @@ from typing import Any
 from ....bounded import BoundedDict
 from ....operators import canonical
 from ....program.spelling import Spelling, is_number, spelling_at
-from ....program.stacks import stack_of
+from ....program.stacks import StackFrame, stack_of
 from ....program.syntax import parsed_expression
-from ....recording.event_data import Stack
 from ....recording.journal import Rows
 from ...call_data import give_names
 from ..watching import Watching
@@ -74,7 +73,7 @@ class Names:
         form = self.form(caller) if row == "_to_copy" else ""
         return form if form in _CASTS else ""
 
-    def stack(self, frame: FrameType | None) -> list[Stack]:
+    def stack(self, frame: FrameType | None) -> list[StackFrame]:
         """The user's frames that lead to a call."""
         return stack_of(frame)
 

@@ -8,8 +8,8 @@ from typing import Any
 from .....engine.core.base import TensorBase
 from .....engine.nodes.node import GraphNode
 from .....interpreter import getframe
-from ....graphs.graph import SourceLine
 from ....program.frames import source_line, user_frame
+from ....program.places import SourceLine
 from ... import array_values as values
 from ...object_numbers import ObjectNumbers
 from ...writers import hooks

@@ -9,8 +9,8 @@ import numpy as np
 
 from .....engine.core.base import TensorBase
 from .....interpreter import getframe
-from ....graphs.graph import SourceLine
 from ....program.frames import source_line, user_frame
+from ....program.places import SourceLine
 from ... import named_scopes
 from ...array_values import has_data
 from ...module_names import Called, Roots, below

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ....recording.event_data import Stack
+from ....program.stacks import StackFrame
 from ....recording.events import Event, Facts
 from ....recording.journal import Note, Rows
 from ...base import Sink
@@ -50,13 +50,13 @@ class CallNotes:
     def __init__(self, sink: Sink, sites: list[Site], ways: Ways) -> None:
         """``sites`` and ``ways`` are shared by the whole recording, and grow."""
         self._sites, self._ways = sites, ways
-        self._stacks: list[list[Stack]] = []
+        self._stacks: list[list[StackFrame]] = []
         self._places: dict[int, int] = {}
         """id of a stack -> its number."""
         self.make = sink.maker(self._event)
         """The number of what makes the events."""
 
-    def stack(self, stack: list[Stack]) -> int:
+    def stack(self, stack: list[StackFrame]) -> int:
         """Return the number of a stack, which lives as long as the recording from now on."""
         number = self._places.get(id(stack))
         if number is None:

@@ -9,8 +9,8 @@ from types import CodeType
 from typing import Any
 
 from ....bounded import BoundedDict
-from ....graphs.graph import SourceLine
 from ....program.frames import place_key, source_line
+from ....program.places import SourceLine
 from ....program.spelling import UNKNOWN, Spelling, spelling_at
 from .calls import Call
 from .facts import arguments_of

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .....interpreter import getframe
-from ....graphs.graph import SourceLine
 from ....operators import Trait
 from ....program.frames import source_line
 from ....program.modules import called_in_evaluation
-from ....program.stacks import stack_of
-from ....recording.event_data import Stack
+from ....program.places import SourceLine
+from ....program.stacks import StackFrame, stack_of
 from ....recording.events import Event, Facts
 from ...base import Sink
 from ...call_data import Surroundings, worthy
@@ -353,7 +352,7 @@ class ForwardWriter:
     def _stack_number(self, call: Call) -> int:
         return self._notes.stack(self._stack(call))
 
-    def _stack(self, call: Call) -> list[Stack]:
+    def _stack(self, call: Call) -> list[StackFrame]:
         settled = call.settled
         if settled is None:
             return stack_of(call.frame)

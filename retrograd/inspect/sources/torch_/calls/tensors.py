@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....bounded import BoundedDict
-from ....graphs.graph import SourceLine
+from ....program.places import SourceLine
 from ....program.signals import let_pass
 from ....recording.memory_parts import Part
 from ....recording.tensor_facts import TensorFacts

@@ -9,8 +9,8 @@ from types import FrameType
 from typing import Any
 
 from .....interpreter import getframe
-from ....graphs.graph import SourceLine
 from ....program.frames import leave_no_frame, source_line, user_frame
+from ....program.places import SourceLine
 from ....references import Reference
 from ...base import Sink
 from ...object_numbers import ObjectNumbers

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .....interpreter import getframe
-from ....graphs.graph import SourceLine
 from ....program.frames import is_users, source_line, user_frame
+from ....program.places import SourceLine
 from ....recording.events import Event
 from ....recording.memory_parts import Lent
 from ....recording.tensor_table import TensorTable

@@ -9,9 +9,9 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from .....interpreter import getframe
-from ....graphs.graph import SourceLine
 from ....program.frames import is_foreign, source_line, user_frame
 from ....program.modules import attribute, held_parameters, is_module
+from ....program.places import SourceLine
 from ....program.signals import let_pass
 from ....recording.events import Event
 from ...importing import AfterImport

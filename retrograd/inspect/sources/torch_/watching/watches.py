@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ....graphs.graph import SourceLine
+from ....program.places import SourceLine
 from ....program.signals import let_pass
 from ....recording.unseen import PROBLEMS
 from ...base import Sink, Source

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from ..graphs.columns import Plain, nonfinite_word
+from ..graphs.graph import Graph
+from ..graphs.passes import Times
+from ..program.places import SourceLine
 from ..verbs import Tables
-from .columns import Plain, nonfinite_word
-from .graph import Graph, SourceLine
 from .memory_line import MemoryLine, memory_line
-from .passes import Times
 from .saved_tensors import SavedTensor
 
 SCHEMA = 1

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from ..recording.events import OPERATIONS, Event, Recording
-from .graph import FORWARD_ONLY, IN_PLACE, Graph
+from ..graphs.graph import FORWARD_ONLY, IN_PLACE, Graph
+from .events import OPERATIONS, Event, Recording
 
 
 def with_forward(recording: Recording) -> Recording:

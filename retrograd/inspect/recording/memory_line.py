@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from ..graphs.graph import Graph
 from ..program.places import inside_words, short_place
-from ..recording.events import Recording
-from .graph import Graph
+from .events import Recording
 
 ROWS = 10
 """Modules and lines of a line of memory that are named."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..recording.events import Event, Recording
-from ..recording.tensor_facts import TensorFacts
-from .graph import SourceLine
+from ..program.places import SourceLine
+from .events import Event, Recording
+from .tensor_facts import TensorFacts
 
 
 @dataclass(frozen=True, slots=True)
