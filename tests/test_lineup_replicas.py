@@ -10,9 +10,9 @@ from rank_samples import network
 
 from retrograd.errors import UsageError
 from retrograd.inspect.diagnosis import diagnose_together
-from retrograd.inspect.diagnosis.rules.together.replicas import kept_apart
+from retrograd.inspect.diagnosis.rules.together.replicas import sharded_parameters
 from retrograd.inspect.findings import Finding
-from retrograd.inspect.lineup.copies import copies_of
+from retrograd.inspect.lineup.replica import replica_of
 from retrograd.inspect.lineup.run import Run
 from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import Event, Recording
@@ -351,7 +351,7 @@ def test_parameters_that_are_one_ranks_own(name: str) -> None:
     events, own = TABLES[name]
     recording = rank(0, dict.fromkeys(NAMES, ALIKE), wrapped=True)
     recording.events += [*events, Event("accumulate", data={"tensor": 2})]
-    copies = copies_of(Run(recording, "rank 0"))
+    copies = replica_of(Run(recording, "rank 0"))
     copies.names[2] = "other"
 
-    assert kept_apart(copies, ["other"]) == ({"other"} if own else set())
+    assert sharded_parameters(copies, ["other"]) == ({"other"} if own else set())

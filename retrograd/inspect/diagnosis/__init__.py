@@ -18,7 +18,7 @@ from ..graphs.graph_diff import TOLERANCE
 from ..intent import COMMENT
 from ..lineup.endings import is_lost
 from ..lineup.gradients import received
-from ..lineup.lineup import Lineup, alike, line_up
+from ..lineup.lineup import Lineup, line_up, similar_runs
 from ..plugins import plugins_in
 from ..recording.events import Recording
 from . import rules as checks
@@ -100,7 +100,7 @@ def diagnose_together(recordings: Sequence[Recording], names: Sequence[str]) -> 
     )
     together = [finding_of(case, table[case.kind]) for case in cases_of(lineup)]
     alone: dict[tuple[str, str, int, str], tuple[Finding, list[int]]] = {}
-    for numbers in alike(lineup):
+    for numbers in similar_runs(lineup):
         for case, one in _explained(recordings[numbers[0]]):
             having = [number for number in numbers if not _follows(lineup, number, case, explained=bool(together))]
             if having:

@@ -11,7 +11,7 @@ from ..graphs.columns import Plain
 from ..operators.collectives import Shares, shares
 from ..program.places import SourceLine
 from ..recording.events import Event
-from .copies import Copies, sums
+from .replica import Replica, sums
 from .run import Run
 
 
@@ -35,24 +35,24 @@ class ChangedAlone:
         return {"names": names, "source": self.source.plain(), "op": self.op, "runs": runs, "reduced": reduced}
 
 
-def changed_alone(copies: Sequence[Copies]) -> ChangedAlone | None:
-    """Return the first line that changes on some ranks alone what all of them had added up."""
-    told = [_changes(one.run) for one in copies]
-    stepped = [{name for name, held in one.held.items() if held} for one in copies]  # none where steps are by hand
-    named = [{name for name, _ in one} for one in told]
+def changed_alone(replicas: Sequence[Replica]) -> ChangedAlone | None:
+    """Return the first line that changes all-reduced gradients on some ranks only."""
+    by_rank = [_changes(one.run) for one in replicas]
+    stepped = [{name for name, held in one.held.items() if held} for one in replicas]  # none where steps are by hand
+    named = [{name for name, _ in one} for one in by_rank]
     reduced = set.intersection(*named) if named else set()
     reduced -= {name for name in reduced if 0 < sum(name in one for one in stepped) < len(stepped)}  # one steps for all
     lines: dict[tuple[SourceLine, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for number, one in enumerate(told):
+    for number, one in enumerate(by_rank):
         for (name, _), changes in one.items():
             for change in changes if name in reduced else ():
                 lines[change][name].append(number)
     for (source, op), names in lines.items():
-        some = {tuple(numbers) for numbers in names.values() if len(numbers) < len(copies)}
+        some = {tuple(numbers) for numbers in names.values() if len(numbers) < len(replicas)}
         if len(some) == 1:
             (numbers,) = some
             having = tuple(sorted(name for name, found in names.items() if tuple(found) == numbers))
-            added = next(line for one in told for (name, line) in one if name == having[0])
+            added = next(line for one in by_rank for (name, line) in one if name == having[0])
             return ChangedAlone(having, source, op, numbers, added)
     return None
 

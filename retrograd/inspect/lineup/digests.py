@@ -1,4 +1,4 @@
-"""Compares digests of the parameters that ranks hold alike, in a tree in which no rank talks to more than a few others.
+"""Compares digests of replicated parameters, in a tree in which no rank talks to more than a few others.
 
 What is to be sent and received is yielded, so that the same code runs in a job and, for a thousand ranks, in one
 process.
@@ -17,7 +17,7 @@ from ..recording.events import Event, Recording
 FANOUT = 16
 """Ranks that report to one."""
 _SORTS = 8
-"""Different digests that are told apart: messages have one size, however many ranks there are."""
+"""Different digests that are distinguished: messages have one size, however many ranks there are."""
 _WITNESSES = 2
 """Ranks of each sort that are known by number: these write what they recorded."""
 _ROW = 2 + _WITNESSES
@@ -150,15 +150,15 @@ class Comparison:
         if self.parted is not None:
             return
         if optimizer not in self._shared:
-            self._shared[optimizer] = yield from self._alike(before)
+            self._shared[optimizer] = yield from self._replicated(before)
         shared = self._shared[optimizer]
         if any(shared):
             verdict = yield from counted(self.place, _digest([optimizer, *compress(after, shared)]))
             self.steps += 1
             self.parted = None if verdict.unanimous else verdict
 
-    def _alike(self, before: Sequence[int | None]) -> Exchange[list[bool]]:
-        """Return which parameters all ranks hold alike: copies, and no parts of something larger."""
+    def _replicated(self, before: Sequence[int | None]) -> Exchange[list[bool]]:
+        """Return which parameters are replicas on all ranks, not shards of something larger."""
         lengths = yield from counted(self.place, len(before))
         if not lengths.unanimous:
             return [False] * len(before)
@@ -215,7 +215,7 @@ def run_together(exchanges: Sequence[Exchange[Any]]) -> int:
 
 
 # -- what a recording says of it
-def told(recording: Recording) -> dict[str, Any] | None:
+def digest_summary(recording: Recording) -> dict[str, Any] | None:
     """Return what a rank knows of the comparison, None where there was none."""
     return next((event.data for event in reversed(recording.events) if event.kind == "digests"), None)
 
@@ -226,8 +226,8 @@ def writers(data: dict[str, Any]) -> set[int]:
 
 
 def is_left_out(recording: Recording) -> bool:
-    """Whether this rank's recording tells nothing that others' do not: its parameters stayed like theirs."""
-    data = told(recording)
+    """Whether this rank's recording adds nothing to the others': its parameters stayed like theirs."""
+    data = digest_summary(recording)
     if data is None or data.get("stopped") or not data["steps"] or not recording.complete:
         return False
     return recording.rank not in writers(data) and not any(event.kind == "error" for event in recording.events)
@@ -235,13 +235,14 @@ def is_left_out(recording: Recording) -> bool:
 
 def sentence(recordings: Iterable[Recording]) -> str:
     """Say what ranks compared while they ran, "" where they did not."""
-    data = next(filter(None, map(told, recordings)), None)
+    data = next(filter(None, map(digest_summary, recordings)), None)
     if data is None:
         return ""
     steps = f"{data['steps']} optimizer step{'s' * (data['steps'] != 1)}"
     if "sorts" in data:
         sides = [f"{count:,} (rank {ranks[0]}{' and others' * (count > 1)})" for count, *ranks in data["sorts"]]
         rest = f" and {data['others']:,} with other values" if data["others"] else ""
-        return f"after {steps} ranks hold other values in parameters that began alike: {' against '.join(sides)}{rest}"
+        sides_text = " against ".join(sides)
+        return f"after {steps} ranks hold other values in parameters that were equal at first: {sides_text}{rest}"
     why = f"; {data['stopped']}, so what came later was not compared" if data.get("stopped") else ""
-    return f"parameters that began alike on all ranks were alike after each of {steps}{why}"
+    return f"parameters that were equal on all ranks at first were equal after each of {steps}{why}"

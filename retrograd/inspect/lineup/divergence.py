@@ -40,7 +40,7 @@ class Difference:
 
 @dataclass(slots=True)
 class Divergence:
-    """The first step at which not all runs are alike."""
+    """The first step at which the runs differ."""
 
     step: int
     groups: list[list[int]]
@@ -83,7 +83,7 @@ def _comparable(runs: list[Run], step: int) -> Parts:
     graphs = [run.steps[step].snapshot for run in runs if step < len(run.steps)]
     if len({knows_order(graph) for graph in graphs if graph is not None}) <= 1:
         return _PARTS
-    return {name: part for name, part in _PARTS.items() if name not in _TOLD_BY_RUNNING}
+    return {name: part for name, part in _PARTS.items() if name not in _SHOWN_BY_RUNNING}
 
 
 def _of_graph(part: Callable[[Graph], Hashable]) -> Callable[[Step], Hashable]:
@@ -110,7 +110,7 @@ _PARTS: Parts = {
     "order of hooks": hooks_run,
 }
 """What is compared at one step, in the order in which a difference is named."""
-_TOLD_BY_RUNNING = {"participation", "order of gradients", "order of hooks"}
+_SHOWN_BY_RUNNING = {"participation", "order of gradients", "order of hooks"}
 """What recordings of level ``graph`` do not hold."""
 
 
@@ -191,7 +191,7 @@ def _missing_step(runs: list[Run], step: int, most: list[int], group: list[int])
 
 
 def _other_order(group: list[int], what: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> Difference:
-    """Say where two orders part."""
+    """Say where two orders diverge."""
     pairs = list(zip(ours, theirs, strict=False))
     at = next((place for place, (left, right) in enumerate(pairs) if left != right), len(pairs))
     words = [names[at] if at < len(names) else "nothing" for names in (ours, theirs)]

@@ -26,20 +26,20 @@ def with_dumps(recordings: Sequence[Recording]) -> list[Recording]:
     """
     dumps = {one.rank: one for one in recordings if one.engine == ENGINE}
     own = [one for one in recordings if one.engine != ENGINE]
-    told = {one.rank for one in own}
-    if not dumps or not told <= dumps.keys():
+    recorded = {one.rank for one in own}
+    if not dumps or not recorded <= dumps.keys():
         return own or [*recordings]
-    alone = [dump for rank, dump in dumps.items() if rank not in told]
+    alone = [dump for rank, dump in dumps.items() if rank not in recorded]
     return [*(_merged(one, dumps[one.rank]) for one in own), *alone]
 
 
 def left_out(recordings: Sequence[Recording]) -> list[str]:
     """Say which dumps ``with_dumps`` leaves out, and why."""
     dumps = {one.rank or 0 for one in recordings if one.engine == ENGINE}
-    told = {one.rank or 0 for one in recordings if one.engine != ENGINE}
-    if not dumps or told <= dumps:
+    recorded = {one.rank or 0 for one in recordings if one.engine != ENGINE}
+    if not dumps or recorded <= dumps:
         return []
-    lacking, dropped = (", ".join(ranges(ranks)) for ranks in (told - dumps, dumps))
+    lacking, dropped = (", ".join(ranges(ranks)) for ranks in (recorded - dumps, dumps))
     why = f"there is none of {lacking}, and dumps number collectives otherwise than recordings do"
     return [f"the dumps of {dropped} are left out: {why}"]
 

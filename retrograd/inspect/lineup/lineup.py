@@ -13,13 +13,13 @@ from ..graphs.graph import EDGE_COLUMNS, NODE_COLUMNS, Graph
 from ..graphs.graph_diff import MAY_DIFFER, TOLERANCE, GraphDiff, diff_graphs
 from ..recording.events import Event, Recording
 from .changed_alone import ChangedAlone, changed_alone
-from .copies import Copies, copies_of
-from .digests import told, writers
+from .collective_order import OtherOrder, UnmatchedCollective, first_unmatched, other_order
+from .digests import digest_summary, writers
 from .divergence import Divergence, divergence
+from .drift import DriftedReplicas, drifted_replicas
 from .endings import Ending, endings
 from .gradients import NonFinite, NormGap, Partial, first_nonfinite, norm_gaps, partial_gradients
-from .meetings import Unmet, first_unmet
-from .replicas import Apart, OtherTurn, other_turn, replicas_apart
+from .replica import Replica, replica_of
 from .results import OtherResult, first_other_result
 from .run import Run
 
@@ -67,16 +67,16 @@ class Lineup:
     nonfinite: list[NonFinite] = field(default_factory=list)
     norms: list[NormGap] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
-    copies: list[Copies] = field(default_factory=list)
-    """For ranks: the copies of parameters that each recorded."""
-    apart: Apart | None = None
-    """Of ranks: parameters that part."""
-    turn: OtherTurn | None = None
-    """Of ranks: gradients that meet in one collective and do not belong together."""
+    replicas: list[Replica] = field(default_factory=list)
+    """Of ranks: the parameters that each recorded."""
+    drift: DriftedReplicas | None = None
+    """Of ranks: parameters whose replicas diverge."""
+    order: OtherOrder | None = None
+    """Of ranks: gradients of different parameters that are summed in one collective."""
     alone: ChangedAlone | None = None
-    """Of ranks: gradients that some of them change after all have added them up."""
-    unmet: Unmet | None = None
-    """Of ranks: the first collective that they do not call alike."""
+    """Of ranks: gradients that some of them change after they were all-reduced."""
+    unmatched: UnmatchedCollective | None = None
+    """Of ranks: the first collective that does not match."""
     missing: list[int] = field(default_factory=list)
     """Ranks of the job of which there is no recording."""
     graphs: GraphDiff | None = None
@@ -105,12 +105,12 @@ class Lineup:
     def __bool__(self) -> bool:
         """Whether the runs differ in something that should be the same."""
         odd = {(one.place.step, one.place.node, one.phase) for one in self.nonfinite}
-        parted = bool(self.divergence or self.partial or (self.graphs and not self.ranks))
-        levels = {run.recording.level for run in self.runs}  # a lower level tells of it later, or not at all
+        diverged = bool(self.divergence or self.partial or (self.graphs and not self.ranks))
+        levels = {run.recording.level for run in self.runs}  # a lower level notices it later, or not at all
         some_odd = len(levels) == 1 and bool(odd) and (len(odd) > 1 or len(self.nonfinite) < len(self.runs))
         ends = {(one.state, one.steps, one.last, one.next) for one in self.endings}
         hang = any(one.state != "finished" for one in self.endings) and (len(ends) > 1 or bool(self.missing))
-        return parted or some_odd or hang or any(not gap.expected for gap in self.norms)
+        return diverged or some_odd or hang or any(not gap.expected for gap in self.norms)
 
     def to_plain(self) -> dict[str, Plain]:
         """Return the comparison as JSON values."""
@@ -125,9 +125,9 @@ class Lineup:
             "norms": [one.to_plain() for one in self.norms],
             "endings": [one.to_plain() for one in self.endings],
             "missing_ranks": [*self.missing],
-            "apart": self.apart and self.apart.to_plain(),
+            "drift": self.drift and self.drift.to_plain(),
             "changed_alone": self.alone and self.alone.to_plain(),
-            "unmet": self.unmet and self.unmet.to_plain(),
+            "unmatched_collective": self.unmatched and self.unmatched.to_plain(),
             "result": self.result and self.result.to_plain(),
             "step": self.step,
             "graphs": self.graphs and self.graphs.to_plain(),
@@ -150,9 +150,13 @@ def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: fl
     found.norms = norm_gaps(runs, tolerance, ranks=ranks)
     found.endings = endings(runs)
     if ranks:
-        copies = found.copies = [copies_of(run) for run in runs]
-        found.apart, found.turn, found.alone = replicas_apart(copies), other_turn(copies), changed_alone(copies)
-        found.unmet = first_unmet(runs)
+        replicas = found.replicas = [replica_of(run) for run in runs]
+        found.drift, found.order, found.alone = (
+            drifted_replicas(replicas),
+            other_order(replicas),
+            changed_alone(replicas),
+        )
+        found.unmatched = first_unmatched(runs)
         found.missing = missing_ranks(recordings)
     if len(runs) == 2:
         found.result = None if ranks else first_other_result(recordings[0], recordings[1], tolerance)
@@ -161,10 +165,10 @@ def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: fl
     return found
 
 
-def alike(found: Lineup) -> list[list[int]]:
+def similar_runs(found: Lineup) -> list[list[int]]:
     """Return groups of runs: in a large job, ranks with the same calls, lines and end form one group.
 
-    What one of them tells, the others would tell as well, as far as it does not hang on values.
+    What holds for one of a group holds for the others, as far as it does not depend on values.
     """
     if len(found.runs) <= _FEW or not found.ranks:
         return [[number] for number in range(len(found.runs))]
@@ -192,7 +196,9 @@ def ranges(ranks: Iterable[int]) -> list[str]:
 def missing_ranks(recordings: Sequence[Recording]) -> list[int]:
     """Return the ranks of a job that should have left a recording, and of which there is none."""
     here = {recording.rank for recording in recordings}
-    compared = [data for recording in recordings if (data := told(recording)) is not None and not data.get("stopped")]
+    compared = [
+        data for recording in recordings if (data := digest_summary(recording)) is not None and not data.get("stopped")
+    ]
     if compared:
         return sorted(set.union(*map(writers, compared)) - here)
     world = max(recording.world_size or 0 for recording in recordings)
@@ -205,7 +211,7 @@ def of_a_job(recording: Recording) -> bool:
 
 
 def _first_pair(
-    before: Run, after: Run, parted: Divergence | None, tolerance: float, first: int
+    before: Run, after: Run, diverged: Divergence | None, tolerance: float, first: int
 ) -> tuple[int | None, GraphDiff | None]:
     """Return the first step from ``first`` on at which two runs differ, with their graphs; else the last step."""
     last = None
@@ -214,7 +220,7 @@ def _first_pair(
         if left is None or right is None or _alike(left, right):
             continue
         graphs = diff_graphs(left, right, tolerance)
-        if graphs or (parted is not None and parted.step == step):
+        if graphs or (diverged is not None and diverged.step == step):
             return step, graphs
         last = step, graphs
     return last or (None, None)

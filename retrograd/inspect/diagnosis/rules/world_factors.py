@@ -6,7 +6,7 @@ import ast
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from ...lineup.copies import sums
+from ...lineup.replica import sums
 from ...operators import Trait, is_a
 from ...operators.collectives import Shares, shares
 from ...program.process_counts import counts_processes

@@ -1,4 +1,4 @@
-"""What several recordings tell together: ranks of one job, or two runs of one program."""
+"""Findings that need several recordings: the ranks of one job, or two runs of one program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...base import Case, Check, Kind, Stage
 from ...facts.flow import Flow
 from ...text.words import at
 from .graphs import other_graphs
-from .replicas import parted_copies
+from .replicas import drifting_replicas
 from .same_data import same_data
 from .sums import summed_biases
 from .waiting import waiting
@@ -24,7 +24,7 @@ KINDS = {
 
 
 def find(_flow: Flow) -> Iterator[Case]:
-    """Yield nothing: one recording alone cannot tell."""
+    """Yield nothing: these findings need several recordings."""
     yield from ()
 
 
@@ -32,11 +32,11 @@ CHECK = Check("divergence", KINDS, find)
 
 
 def cases_of(found: Lineup) -> Iterator[Case]:
-    """Yield what recordings tell together."""
+    """Yield the cases of several recordings side by side."""
     if found.ranks:
         waits = list(waiting(found))
         yield from waits or other_graphs(found)
-        yield from parted_copies(found)
+        yield from drifting_replicas(found)
         yield from summed_biases(found)
         yield from same_data(found)
     elif found.result is not None and len(found.runs) == 2:

@@ -1,14 +1,14 @@
-"""Graphs of ranks that are not alike where ranks wait for each other: other parameters, another branch."""
+"""Graphs of ranks that differ where ranks wait for each other: other parameters, another branch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ....graphs.align import plain_name
-from ....lineup.copies import Copies
 from ....lineup.divergence import Difference
 from ....lineup.gradients import Partial
 from ....lineup.lineup import Lineup
+from ....lineup.replica import Replica
 from ....lineup.run import Run
 from ....program.places import SourceLine
 from ...base import Case
@@ -22,8 +22,8 @@ def other_graphs(found: Lineup) -> Iterator[Case]:
     """
     if found.ended_well:
         return
-    told = set().union(*map(_told_unused, found.copies)) if found.partial else set()
-    parts = [part for part in found.partial if part.name not in told]
+    known = set().union(*map(_known_unused, found.replicas)) if found.partial else set()
+    parts = [part for part in found.partial if part.name not in known]
     if parts:
         yield from (_partial(found, together) for together in _by_ranks(parts))
     elif found.divergence is not None and found.divergence.step == max(len(run.steps) for run in found.runs) - 1:
@@ -32,12 +32,12 @@ def other_graphs(found: Lineup) -> Iterator[Case]:
                 yield _difference(found, found.divergence.step, one)
 
 
-def _told_unused(copies: Copies) -> set[str | None]:
-    """Return the parameters of a rank whose wrapper was told that not every rank uses all of them."""
-    tensors = copies.run.recording.tensors
+def _known_unused(replica: Replica) -> set[str | None]:
+    """Return the parameters of a rank whose wrapper was configured for ranks that do not use all of them."""
+    tensors = replica.run.recording.tensors
     return {
         plain_name(tensors[one].name)
-        for event in copies.events
+        for event in replica.events
         if event.kind == "wrapper" and (event.data.get("find_unused_parameters") or event.data.get("static_graph"))
         for one in event.data["inputs"]
     }
@@ -63,7 +63,8 @@ def _partial(found: Lineup, parts: list[Partial]) -> Case:
     return Case(
         kind="unused-on-some-ranks",
         message=f"{listed(names)} {verbs[0]} a gradient on {having} and none on {lacking} in backward pass {one.step}"
-        f"{at(run.event.source)}{where} and ranks that add up gradients wait for each other, or add what is not alike.",
+        f"{at(run.event.source)}{where} and ranks that reduce gradients wait for each other, or sum those of "
+        "different parameters.",
         remedy="find_unused_parameters=True (rg.distributed: unused='zero'), or loss = loss + 0.0 * "
         f"{in_code(one.name)}.sum() where it is not used",
         source=used or run.event.source,

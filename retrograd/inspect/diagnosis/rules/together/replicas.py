@@ -1,4 +1,4 @@
-"""Copies of parameters that do not stay alike on all ranks, and gradients that they are to be updated by."""
+"""Replicas of parameters that diverge between ranks, and gradients that are not all-reduced."""
 
 from __future__ import annotations
 
@@ -7,33 +7,34 @@ from typing import NamedTuple
 
 from ....findings import Severity
 from ....lineup.changed_alone import ChangedAlone
-from ....lineup.copies import Copies
+from ....lineup.collective_order import OtherOrder
+from ....lineup.drift import DriftedReplicas, equal_at_first
 from ....lineup.gradients import NormGap
 from ....lineup.lineup import Lineup
-from ....lineup.replicas import Apart, OtherTurn, copies_at_first
+from ....lineup.replica import Replica
 from ....operators import Trait, is_a
 from ....operators.collectives import Shares, shares
 from ...base import Case
 from ...text.words import at, listed
 
 
-def parted_copies(found: Lineup) -> Iterator[Case]:
-    """Yield what ranks do to copies of parameters, or to their gradients, that makes them part."""
-    if found.turn is not None:
-        yield _other_turn(found, found.turn)
+def drifting_replicas(found: Lineup) -> Iterator[Case]:
+    """Yield a case for what makes replicas of parameters diverge."""
+    if found.order is not None:
+        yield _other_order(found, found.order)
     elif found.alone is not None:
         yield _changed_alone(found, found.alone)
-    elif found.apart is not None:
-        yield _apart(found, found.apart)
+    elif found.drift is not None:
+        yield _drift(found, found.drift)
     else:
-        copied = copies_at_first(found.copies)
-        gaps = [gap for gap in found.norms if gap.reduced and not gap.expected and copied.get(gap.name, True)]
+        equal = equal_at_first(found.replicas)
+        gaps = [gap for gap in found.norms if gap.reduced and not gap.expected and equal.get(gap.name, True)]
         if gaps:
             yield from _unreduced(found, gaps)
 
 
 class _Words(NamedTuple):
-    """Why copies part, and what to do."""
+    """Why replicas diverge, and what to do."""
 
     why: str
     fix: str
@@ -46,7 +47,7 @@ _WORDS = {
         "differ between ranks before the first step, and so they do at the end: gradients are added up, but each rank "
         "adds them to weights that are not the same",
         "give all ranks the same initial weights: broadcast them from rank 0 (DistributedDataParallel does), or seed "
-        "alike before the module is made",
+        "the same before the module is made",
     ),
     "past wrapper": _Words(
         f"{_UNREDUCED}: the forward pass does not go through {{detail}}, only through the module inside it",
@@ -121,7 +122,7 @@ _WORDS = {
     "remembered": _Words(
         f"{_PART}: their gradients were the same on all of them, and so were settings; what the optimizers remember "
         "(momentum, moments) is not",
-        "load or reset an optimizer's state on every rank alike",
+        "load or reset an optimizer's state on every rank",
     ),
     "settings": _Words(
         f"{_PART}: the settings of their optimizers differ: {{detail}}",
@@ -135,7 +136,7 @@ _WORDS = {
     "changed": _Words(
         f"{_PART}: their gradients were the same on all of them until {{detail}}{{source}} changed them by numbers "
         "that each rank has for itself",
-        "draw them alike on every rank (a torch.Generator with one seed), or on one and broadcast them",
+        "draw the same on every rank (a torch.Generator with one seed), or on one and broadcast them",
     ),
     "written alone": _Words(
         f"{_PART}: {{detail}}{{source}} writes into them on {{ranks}} alone, which nothing tells the others",
@@ -146,13 +147,13 @@ _WORDS = {
         "write the same on every rank: one seed, or broadcast the parameters from one rank after it",
     ),
 }
-"""By the reason that ``causes`` gives; slots are filled from ``Apart``."""
+"""By the reason that ``causes`` gives; slots are filled from ``DriftedReplicas``."""
 _SEVERITIES: dict[str, Severity] = {"not reduced": "warning", "group of one": "warning", "trained apart": "note"}
 """Where ranks may be meant to train on their own."""
 
 
-def _apart(found: Lineup, one: Apart) -> Case:
-    """Copies of parameters that do not stay alike."""
+def _drift(found: Lineup, one: DriftedReplicas) -> Case:
+    """Replicas of parameters that diverge."""
     when = "" if one.why == "start" else f"from step {one.step}{at(one.at)} on "
     ranks = listed(found.words(one.runs))
     slots = {"detail": one.detail, "source": at(one.source), "other": at(one.other), "ranks": ranks}
@@ -168,7 +169,7 @@ def _apart(found: Lineup, one: Apart) -> Case:
 
 
 def _changed_alone(found: Lineup, one: ChangedAlone) -> Case:
-    """Gradients that no longer are the same on all ranks."""
+    """All-reduced gradients that some ranks change afterwards."""
     ranks = listed(found.words(one.runs))
     return Case(
         kind="unreduced-gradient",
@@ -183,8 +184,8 @@ def _changed_alone(found: Lineup, one: ChangedAlone) -> Case:
     )
 
 
-def _other_turn(found: Lineup, one: OtherTurn) -> Case:
-    """Gradients of different parameters that are added up."""
+def _other_order(found: Lineup, one: OtherOrder) -> Case:
+    """Gradients of different parameters that are summed."""
     meets = listed(f"that of {name} on {run.name}" for name, run in zip(one.names, found.runs, strict=True))
     return Case(
         kind="rank-divergence",
@@ -200,17 +201,17 @@ def _other_turn(found: Lineup, one: OtherTurn) -> Case:
 
 def _unreduced(found: Lineup, gaps: list[NormGap]) -> Iterator[Case]:
     """Yield the case of gradients that are not the same on all ranks although others have become equal."""
-    copies = found.copies[0]
-    apart = copies.left_alone | kept_apart(copies, {gap.name for gap in gaps} - copies.wrapped.keys())
+    replica = found.replicas[0]
+    apart = replica.left_alone | sharded_parameters(replica, {gap.name for gap in gaps} - replica.wrapped.keys())
     gaps = [gap for gap in gaps if gap.name not in apart]
     if not gaps:
         return
     gap, names = gaps[0], listed(one.name for one in gaps)
-    outside = bool(copies.wrapped) and not any(one.name in copies.wrapped for one in gaps)
+    outside = bool(replica.wrapped) and not any(one.name in replica.wrapped for one in gaps)
     event = found.runs[0].steps[gap.step].event
-    made = copies.run.recording.tensors[copies.numbers[gap.name]].source if gap.name in copies.numbers else None
+    made = replica.run.recording.tensors[replica.numbers[gap.name]].source if gap.name in replica.numbers else None
     norms = listed(f"{norm:.6g}" for norm in gap.norms if norm is not None)
-    own = outside and tables(copies, (one.name for one in gaps)) == {one.name for one in gaps}
+    own = outside and tables(replica, (one.name for one in gaps)) == {one.name for one in gaps}
     why = f" {names} {'is' if len(gaps) == 1 else 'are'} in no wrapper." if outside else ""
     yield Case(
         kind="unreduced-gradient",
@@ -232,28 +233,31 @@ _EXCHANGING = frozenset({Shares.PARTS, Shares.SUM, Shares.PAIR})
 """What gives ranks a part, or a sum, of what others computed; of shared weights copies are gathered, too."""
 
 
-def kept_apart(told: Copies, names: Iterable[str]) -> set[str]:
+def sharded_parameters(replica: Replica, names: Iterable[str]) -> set[str]:
     """Return which of some parameters are one rank's own, as far as it shows.
 
     Either others get what is computed with them, and send its gradient back; or they are a table, of which rows are
     read, that an optimizer of its own trains.
     """
-    numbers = {told.numbers[name]: name for name in names if name in told.numbers}
-    own = _exchanged(told, numbers) | _trained_apart(told, _tables(told, numbers))
+    numbers = {replica.numbers[name]: name for name in names if name in replica.numbers}
+    own = _exchanged(replica, numbers) | _trained_apart(replica, _tables(replica, numbers))
     return {numbers[one] for one in own}
 
 
-def tables(told: Copies, names: Iterable[str]) -> set[str]:
+def tables(replica: Replica, names: Iterable[str]) -> set[str]:
     """Return the parameters of which rows are read and no more: each rank may have a table for rows of its own."""
-    return {told.names[one] for one in _tables(told, {told.numbers[name] for name in names if name in told.numbers})}
+    return {
+        replica.names[one]
+        for one in _tables(replica, {replica.numbers[name] for name in names if name in replica.numbers})
+    }
 
 
-def _exchanged(told: Copies, numbers: dict[int, str]) -> set[int]:
-    """Return the parameters of which a result is sent in a forward pass before a shared parameter has part in it."""
+def _exchanged(replica: Replica, numbers: dict[int, str]) -> set[int]:
+    """Return the parameters whose results are sent in a forward pass before a shared parameter takes part."""
     bits = {number: 1 << place for place, number in enumerate(numbers)}
     made, found = dict(bits), 0
-    shared = {number for number, name in told.names.items() if name in told.wrapped or name in told.reduced}
-    for event in told.events:
+    shared = {number for number, name in replica.names.items() if name in replica.wrapped or name in replica.reduced}
+    for event in replica.events:
         data = event.data
         inputs = data.get("inputs", ())
         if event.kind in ("operation", "function") and shared.isdisjoint(inputs):
@@ -268,10 +272,10 @@ def _exchanged(told: Copies, numbers: dict[int, str]) -> set[int]:
     return {number for number, bit in bits.items() if found & bit}
 
 
-def _tables(told: Copies, numbers: Iterable[int]) -> set[int]:
+def _tables(replica: Replica, numbers: Iterable[int]) -> set[int]:
     """Return the tensors of which rows are read and no more."""
     read = dict.fromkeys(numbers, False)
-    for event in told.events:
+    for event in replica.events:
         if event.kind == "operation" and "nodes" in event.data:
             for one in read.keys() & set(event.data.get("inputs", ())):
                 read[one] = is_a(event.op, Trait.INDEXING)
@@ -280,12 +284,15 @@ def _tables(told: Copies, numbers: Iterable[int]) -> set[int]:
     return {one for one, by_rows in read.items() if by_rows}
 
 
-def _trained_apart(told: Copies, numbers: set[int]) -> set[int]:
+def _trained_apart(replica: Replica, numbers: set[int]) -> set[int]:
     """Return the parameters whose optimizers have no shared ones."""
     apart = set(numbers)
-    for event in told.events:
+    for event in replica.events:
         if event.kind == "optimizer" and event.data.get("action") == "step":
             stepped = set(event.data.get("parameters", {}).values())
-            if any(told.names.get(one) in told.wrapped or told.names.get(one) in told.reduced for one in stepped):
+            if any(
+                replica.names.get(one) in replica.wrapped or replica.names.get(one) in replica.reduced
+                for one in stepped
+            ):
                 apart -= stepped
     return apart

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ....graphs.align import plain_name
-from ....lineup.copies import sums
+from ....lineup.drift import equal_at_first
 from ....lineup.lineup import Lineup
-from ....lineup.replicas import copies_at_first
+from ....lineup.replica import sums
 from ....lineup.run import Run
 from ....operators import Trait, is_a
 from ....program.places import SourceLine
@@ -34,12 +34,12 @@ class _Summand(NamedTuple):
 
 def summed_biases(found: Lineup) -> Iterator[Case]:
     """Yield a case for each line that adds a bias, alike on all ranks, to parts that differ and are then summed."""
-    told = [dict.fromkeys(_summands(run)) for run in found.runs]
-    copied = copies_at_first(found.copies)
+    by_rank = [dict.fromkeys(_summands(run)) for run in found.runs]
+    equal = equal_at_first(found.replicas)
     lines = set()
-    for one in told[0]:
-        parts = [name for name in one.others if copied.get(name) is False]
-        if all(one in rest for rest in told) and copied.get(one.bias) and parts and one.source not in lines:
+    for one in by_rank[0]:
+        parts = [name for name in one.others if equal.get(name) is False]
+        if all(one in rest for rest in by_rank) and equal.get(one.bias) and parts and one.source not in lines:
             lines.add(one.source)
             yield _case(one, parts)
 

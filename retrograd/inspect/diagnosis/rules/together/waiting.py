@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from ....lineup.collective_order import UnmatchedCollective, sizes_text
 from ....lineup.endings import is_lost
 from ....lineup.lineup import Lineup, ranges
-from ....lineup.meetings import Unmet, sizes_text
 from ....lineup.run import Run
 from ....program.places import SourceLine
 from ....program.syntax import parsed
@@ -29,7 +29,7 @@ _STOPPED = re.compile(r"(?:SIG[A-Z]+|Unfinished)$")
 
 def waiting(found: Lineup) -> Iterator[Case]:
     """Yield the case of the rank that the others wait for, or of a collective to which ranks bring other things."""
-    unmet = found.unmet
+    unmet = found.unmatched
     if unmet is not None and unmet.what != "missing":
         yield _mismatched(found, unmet)
         return
@@ -107,7 +107,7 @@ def _failed(found: Lineup, failed: Sequence[int]) -> Case:
     )
 
 
-def _mismatched(found: Lineup, unmet: Unmet) -> Case:
+def _mismatched(found: Lineup, unmet: UnmatchedCollective) -> Case:
     """Ranks meet in one collective with different operations, or with tensors of different sizes."""
     sides = unmet.by_call()
     calls = dict(zip(unmet.runs, unmet.calls, strict=True))
@@ -150,7 +150,7 @@ def _called(line: SourceLine | None, outer: SourceLine | None) -> str:
     return "" if outer is None or outer == line else f", called{at(outer)},"
 
 
-def _missing(found: Lineup, unmet: Unmet) -> Case:
+def _missing(found: Lineup, unmet: UnmatchedCollective) -> Case:
     """Some ranks wait in a collective that others never call."""
     call = unmet.first
     own = _only_there(found, unmet.having, call)
@@ -258,7 +258,7 @@ def _frames(event: Event) -> list[SourceLine]:
     return frames or [line for line in [event.source] if line is not None]
 
 
-def _left_loop(found: Lineup, unmet: Unmet) -> bool:
+def _left_loop(found: Lineup, unmet: UnmatchedCollective) -> bool:
     """Whether a collective comes after the loop in which the others still run backward: its ranks left it early."""
     others = [run.steps[-1].event for run in (found.runs[number] for number in unmet.lacking) if run.steps]
     call = unmet.first

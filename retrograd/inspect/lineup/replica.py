@@ -29,7 +29,7 @@ class Held(NamedTuple):
 
 @dataclass(slots=True)
 class Wrapped:
-    """A wrapper that keeps parameters alike in all processes of a group, and where it was made."""
+    """A wrapper that keeps parameters equal in all processes of a group, and where it was made."""
 
     row: int
     event: Event
@@ -38,7 +38,7 @@ class Wrapped:
 
 
 @dataclass
-class Copies:
+class Replica:
     """One rank's parameters, by names that are the same on all ranks."""
 
     run: Run
@@ -83,9 +83,9 @@ class Copies:
         return ((row, self.events[row]) for row in rows if self.events[row].kind in kinds)
 
 
-def copies_of(run: Run) -> Copies:
-    """Gather the copies that one rank recorded."""
-    found = Copies(run)
+def replica_of(run: Run) -> Replica:
+    """Gather what one rank recorded of its parameters."""
+    found = Replica(run)
     members: dict[int, tuple[int, ...]] = {}
     in_hook: list[int] = []
     for row, event in enumerate(run.recording.events):
@@ -101,7 +101,7 @@ def copies_of(run: Run) -> Copies:
         elif event.kind == "collective":
             found.together = found.together or data.get("group_size", 1) > 1
             found.sends = found.sends or bool(data.get("inputs") and data.get("group_size", 1) > 1)
-            if sums(event) and Shares.PARTS not in shares(event.op):  # a part of a sum tells nothing of copies
+            if sums(event) and Shares.PARTS not in shares(event.op):  # a shard of a sum says nothing of replicas
                 in_hook += [row] if data.get("run") is not None else []
                 for number in data.get("gradients_of", ()):
                     found.reduced.setdefault(_name(found, number), []).append(row)
@@ -113,7 +113,7 @@ def copies_of(run: Run) -> Copies:
     return found
 
 
-def _name(found: Copies, number: int) -> str:
+def _name(found: Replica, number: int) -> str:
     """Return the name of a tensor, which no other one of this rank has."""
     if number not in found.names:
         plain = plain_name(found.run.recording.tensors[number].name) or ""
@@ -122,7 +122,7 @@ def _name(found: Copies, number: int) -> str:
     return found.names[number]
 
 
-def _add_step(found: Copies, row: int, event: Event) -> None:
+def _add_step(found: Replica, row: int, event: Event) -> None:
     before = event.data.get("held_before", {})
     for key, after in event.data["held_after"].items():
         name = _name(found, int(key))
@@ -130,7 +130,7 @@ def _add_step(found: Copies, row: int, event: Event) -> None:
             found.held.setdefault(name, []).append(Held(row, before[key], after))
 
 
-def _add_wrapper(found: Copies, wrapper: Wrapped) -> None:
+def _add_wrapper(found: Replica, wrapper: Wrapped) -> None:
     if wrapper.event.data.get("group_size") == 1:
         found.alone = found.alone or wrapper.event
         return
@@ -139,7 +139,7 @@ def _add_wrapper(found: Copies, wrapper: Wrapped) -> None:
     found.wrapped.update({_name(found, one): wrapper for one in wrapper.event.data["inputs"] if one not in ignored})
 
 
-def _add_module(found: Copies, event: Event) -> None:
+def _add_module(found: Replica, event: Event) -> None:
     """Note what a wrapper turns out to hold when it is called, and did not when it was made."""
     wrappers = [one for one in found.wrapped.values() if one.event.op == event.data.get("type")]
     parameters = event.data.get("parameters", {})
