@@ -12,12 +12,16 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from ..diagnosis import diagnose
 from ..process.recorder import recording
+from ..program.frames import user_frame
 from ..render import RenderOptions
 from ..render.formats.json_ import RENDERER
 from ..writing import write_output
@@ -43,29 +47,47 @@ def repeated(meter: Meter, frame: FrameType | None, optimizers: list[Any], file:
         reason = "no line of the program was found that steps"
     if reason or frame is None:
         return {"reason": reason}
-    try:
-        code = StepCode(frame, frame.f_lineno)
-    except CannotRepeat as error:
-        return {"reason": str(error)}
-    return _in_child(lambda: _run_again(meter, code, frame, optimizers, file))
+    found: dict[str, Any] = {}
+    for around in _frames_around(frame):
+        try:
+            code = StepCode(around, around.f_lineno)
+        except CannotRepeat as error:
+            return found or {"reason": str(error)}
+        found = {"reason": code.why_not}
+        if not code.why_not:
+            found = _in_child(partial(_run_again, meter, code, around, optimizers, file))
+        if found.get("equal") or code.is_turn:
+            break
+    return found
+
+
+def _frames_around(frame: FrameType) -> Iterator[FrameType]:
+    """Yield the frame that steps and those that called it, as far as there are any of the program or its libraries."""
+    outer: FrameType | None = frame
+    while outer is not None:
+        yield outer
+        outer = user_frame(outer.f_back)
 
 
 def _run_again(meter: Meter, code: StepCode, frame: FrameType, optimizers: list[Any], file: str) -> dict[str, Any]:
     """Do it, in the child."""
     assert meter.before is not None, "asked before"
     meter.before.put_back(meter.values_before())
+    if meter.scaler is not None:
+        meter.engine.ready_again(meter.scaler)
     with meter.engine.hear(meter), meter.repeating(), steps_left_out(optimizers), recording(level="full") as recorded:
         code.run(variables_of(frame), frame.f_globals)
-    findings = diagnose(recorded)
     losses = meter.losses_again()
+    if not losses:
+        return {"reason": "no backward pass is in its lines"}
+    findings = diagnose(recorded)
     write_output(RENDERER.render(recorded, RenderOptions()), file)
-    same = len(losses) == len(meter.exact) and all(
-        a == b or (a != a and b != b) for a, b in zip(losses, meter.exact, strict=True)
-    )
+    last = meter.exact[-len(losses) :]
     return {
         "file": os.path.basename(file),
-        "loss": repr(losses[-1]) if losses else None,
-        "equal": same,
+        "loss": repr(losses[-1]),
+        "equal": np.array_equal(losses, last, equal_nan=True),
+        "part": f"the last {len(last)} of {len(meter.exact)} backward passes" if len(last) < len(meter.exact) else "",
         "findings": [one.to_plain() for one in findings],
     }
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -43,6 +44,10 @@ class _Optimizer:
         columns = [Column(figure, name) for figure in MEASURED for name in names]
         self.places = history.places(columns).reshape(len(MEASURED), len(names))
         self.rate = history.places([Column("rate")])[0]
+
+    def named(self) -> Iterable[tuple[Any, str]]:
+        """Return each parameter with its name."""
+        return zip(self.parameters, self.names, strict=True)
 
 
 def _listed(roots: Any) -> Sequence[Any]:
@@ -84,6 +89,8 @@ class Meter:
         self._optimizers: dict[int, _Optimizer] = {}
         self._stepped: set[int] = set()
         self._losses: dict[str, list[Any]] = {}
+        self._scaled: dict[int, tuple[weakref.ref[Any], int, Any]] = {}
+        """``id`` of a loss that a scaler multiplied -> itself, the ``id`` and the value of what it was made of."""
         self._clipped: list[tuple[Any, float]] = []
         self._scale: Any = None
         self._graph: GraphSize | None = None
@@ -91,6 +98,12 @@ class Meter:
         self._began = float("nan")
         """When the step before was over."""
         self._depth = 0
+        self._passed = False
+        """Whether a scaler let the optimizer step."""
+        self.left_out = False
+        """Whether it left out the step that was read last."""
+        self.scaler: Any = None
+        """The scaler that takes a step now."""
         self.exact: list[float] = []
         """The losses of the current step, unrounded."""
         self.before: Before | None = None
@@ -107,7 +120,7 @@ class Meter:
     def _backward(self, roots: Sequence[Any], frame: FrameType | None) -> None:
         with self._engine.own_work():
             if self._depth:  # the step is run again
-                self._again += [self._engine.held(one) for one in _listed(roots)]
+                self._again += [self._scaled_from(one)[1] for one in _listed(roots)]
                 return
             if not self._losses and self.before is not None:
                 self.before.backward_begins([one for known in self._optimizers.values() for one in known.parameters])
@@ -116,8 +129,36 @@ class Meter:
                 if self._engine.is_tensor(root):
                     if not self._losses and self.step % _COUNTED == 0:
                         self._graph = self._engine.graph_size(root, _MOST_NODES)
-                    name = variables.get(id(root), "loss")
-                    self._losses.setdefault(name, []).append(self._engine.held(root))
+                    key, value = self._scaled_from(root)
+                    self._losses.setdefault(variables.get(id(root)) or variables.get(key, "loss"), []).append(value)
+
+    def _scaled_from(self, root: Any) -> tuple[int, Any]:
+        """Return ``id`` and value of a root; of a loss that was scaled, those that it had before."""
+        known = self._scaled.get(id(root))
+        return known[1:] if known is not None and known[0]() is root else (id(root), self._engine.held(root))
+
+    def loss_scaled(self, scaled: Any, loss: Any) -> None:
+        """Keep the value of a loss as it was before it was scaled."""
+        self._safely(self._loss_scaled, scaled, loss)
+
+    def _loss_scaled(self, scaled: Any, loss: Any) -> None:
+        self._scaled = {key: known for key, known in self._scaled.items() if known[0]() is not None}
+        with self._engine.own_work():
+            for one, of in zip(_listed(scaled), _listed(loss), strict=False):
+                if self._engine.is_tensor(one):
+                    self._scaled[id(one)] = (weakref.ref(one), id(of), self._engine.held(of))
+
+    def scaler_steps(self, scaler: Any) -> None:
+        """A scaler is about to let an optimizer step, or not."""
+        self.scaler, self._passed = scaler, False
+
+    def scaler_stepped(self, optimizer: Any) -> None:
+        """It has: a step that it left out counts as one that moved nothing."""
+        if optimizer is not None and not self._passed and self.scaler.is_enabled():
+            self.step_begins(optimizer, closure=False)
+            self.left_out = True
+            self.step_ended(optimizer)
+        self.scaler, self.left_out = None, False
 
     def step_begins(self, optimizer: Any, *, closure: bool) -> None:
         """An optimizer is about to step."""
@@ -128,6 +169,9 @@ class Meter:
             return
         if id(optimizer) in self._stepped or not self._begun:
             self._next_step()
+        self._passed = True
+        if closure and self.before is not None:
+            self.before.step_begins()
         if self.step % self._every:
             self._known(optimizer)
             return
@@ -224,7 +268,8 @@ class Meter:
         parameters = held_by(optimizer)
         same = known is not None and len(known.parameters) == len(parameters)
         if known is None or not same or any(a is not b for a, b in zip(known.parameters, parameters, strict=True)):
-            names = names_of(self._engine, parameters, self._reading.names, getframe())
+            taken = {name: id(one) for known in self._optimizers.values() for one, name in known.named()}
+            names = names_of(self._engine, parameters, self._reading.names, taken, getframe())
             known = self._optimizers[id(optimizer)] = _Optimizer(self._engine, optimizer, names, self._history)
         return known
 

@@ -7,7 +7,7 @@ from types import FrameType
 from typing import Any
 
 from ..program.frames import user_frames
-from ..program.modules import is_module
+from ..program.modules import held_parameters, is_module
 from ..program.names import frame_variables, parameter_names, search
 from .engines import Engine
 
@@ -22,20 +22,30 @@ def given_names(models: Any) -> dict[int, str]:
     return {id(one): f"{name}.{path}" for name, module in named for path, one in module.named_parameters()}
 
 
-def names_of(engine: Engine, parameters: Sequence[Any], given: Mapping[int, str], frame: FrameType) -> list[str]:
-    """Return a name for each of some parameters, each another one."""
+def names_of(
+    engine: Engine, parameters: Sequence[Any], given: Mapping[int, str], taken: dict[str, int], frame: FrameType
+) -> list[str]:
+    """Return a name for each of some parameters; ``taken`` are names of others, with their ``id``."""
     wanted = {id(one) for one in parameters if id(one) not in given}
     names = dict(given)
     if wanted:
         found = search(frame_variables(user_frames(frame)), wanted, engine.is_tensor)
-        in_modules = parameter_names(found.modules, wanted)
-        names |= found.variables | {key: one.name for key, one in in_modules.items()}
+        names |= found.variables | _in_modules(found.modules, wanted)
     result: list[str] = []
-    taken: set[str] = set()
     for place, one in enumerate(parameters):
         name = names.get(id(one), f"parameter {place}")
-        while name in taken:
+        while taken.setdefault(name, id(one)) != id(one):
             name += "'"
-        taken.add(name)
         result.append(name)
     return result
+
+
+def _in_modules(modules: Sequence[tuple[str, Any]], wanted: set[int]) -> dict[int, str]:
+    """Return the names that modules have for parameters, with their own in front where another one has the same."""
+    named = parameter_names(modules, wanted)
+    names = {one.name for one in named.values()}
+    trained = [{id(one): name for name, one in held_parameters(module) if one.requires_grad} for _, module in modules]
+    known = set[int]().union(*(one for one in trained if one.keys() & wanted))
+    if not any(name in names for one in trained for key, name in one.items() if key not in known):
+        return {key: one.name for key, one in named.items()}
+    return {key: ".".join([*one.scope.split("/"), one.name.rpartition(".")[2]]) for key, one in named.items()}

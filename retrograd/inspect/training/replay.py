@@ -21,8 +21,10 @@ from ..program.syntax import parsed
 from ..program.texts import plain_lines
 from .engines import Engine
 
-_CONSUMING = frozenset({"next", "input", "open", "send", "recv", "get", "put", "anext", "write", "save", "all_reduce"})
-"""Calls that would take something that is there only once, or write it once more."""
+_TAKING = frozenset({"next", "anext", "input", "recv", "get"})
+"""Calls that would take what comes next instead of the same again; ``get`` with an argument looks something up."""
+_WRITING = frozenset({"open", "send", "put", "write", "save"})
+"""Calls that would write something once more."""
 
 
 _RENEWED = 64
@@ -50,33 +52,34 @@ class StepCode:
 
     def __init__(self, frame: FrameType, taken_up_to: int) -> None:
         tree = _text_of(frame)
-        around = _innermost(tree, frame)
+        function = _function_of(tree, frame)
+        around = _innermost(function, frame.f_lineno)
         body = _up_to(around.body, taken_up_to)
         if not body:
             raise CannotRepeat("the lines of the step were not found in the text of the program")
-        consuming = _called(body) & _CONSUMING
-        if consuming:
-            raise CannotRepeat(f"the step calls {', '.join(sorted(consuming))}(), which cannot be done twice")
-        if any(isinstance(one, ast.Yield | ast.YieldFrom | ast.Await) for part in body for one in ast.walk(part)):
-            raise CannotRepeat("the step is part of a generator or coroutine")
+        body = [one for place, one in enumerate(body) if not _is_held(one, body[place + 1 :])]
+        self.why_not = _why_not(body)
         self._file = frame.f_code.co_filename
-        self._body = body
+        self._body: list[ast.stmt] = body
+        self._in_function = function is not tree
+        shared = [name for one in ast.walk(function) if isinstance(one, ast.Global) for name in one.names]
+        self._shared: list[ast.stmt] = [ast.Global(shared)] if shared and self._in_function else []
+        self.is_turn = around is not function
+        """Whether it is a turn of a loop: what is around it holds more than one step."""
 
     def run(self, variables: dict[str, Any], namespace: dict[str, Any]) -> None:
-        """Run the statements once, with copies of the variables."""
+        """Run the statements once, those of a function with copies of its variables."""
         names = [name for name in variables if name.isidentifier()]
         arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
         once = ast.For(ast.Name("_once", ast.Store()), ast.Tuple([ast.Constant(0)], ast.Load()), self._body, [])
-        made = ast.FunctionDef("_step", arguments, [once], [])
+        made = ast.FunctionDef("_step", arguments, [*self._shared, once], []) if self._in_function else once
         module = ast.Module([made], [])
-        first = self._body[0]
-        for node in (once, made):
-            ast.copy_location(node, first)
+        for node in (once, made, *self._shared):
+            ast.copy_location(node, self._body[0])
         ast.fix_missing_locations(module)
-        code = compile(module, self._file, "exec", dont_inherit=True)
-        local: dict[str, Any] = {}
-        exec(code, namespace, local)
-        local["_step"](*(variables[name] for name in names))
+        exec(compile(module, self._file, "exec", dont_inherit=True), namespace)
+        if self._in_function:
+            namespace["_step"](*(variables[name] for name in names))
 
 
 def _text_of(frame: FrameType) -> ast.Module:
@@ -91,19 +94,23 @@ def _text_of(frame: FrameType) -> ast.Module:
     return tree
 
 
-def _innermost(tree: ast.Module, frame: FrameType) -> Any:
-    """Return the loop around the line of a frame within its function; the function where there is none."""
+def _function_of(tree: ast.Module, frame: FrameType) -> Any:
+    """Return the function that a frame runs, the module where it runs that."""
+    if frame.f_code.co_name == "<module>":
+        return tree
     line, first = frame.f_lineno, frame.f_code.co_firstlineno
-    around = [one for one in ast.walk(tree) if _holds(one, line)]
-    functions = [one for one in around if isinstance(one, ast.FunctionDef) and _begins(one) == first]
-    function: Any = functions[-1] if functions else tree if frame.f_code.co_name == "<module>" else None
-    if function is None:
-        raise CannotRepeat("the function of the step was not found in the text of the program")
-    inside = set(ast.walk(function))
-    loops = [one for one in around if isinstance(one, ast.For | ast.While) and one in inside]
-    if not loops and function is tree:
+    for one in ast.walk(tree):
+        if isinstance(one, ast.FunctionDef) and _begins(one) == first and _holds(one, line):
+            return one
+    raise CannotRepeat("the function of the step was not found in the text of the program")
+
+
+def _innermost(function: Any, line: int) -> Any:
+    """Return the innermost loop around a line within its function; the function where there is none."""
+    loops = [one for one in ast.walk(function) if isinstance(one, ast.For | ast.While) and _holds(one, line)]
+    if not loops and isinstance(function, ast.Module):
         raise CannotRepeat("the step is in no loop and no function")
-    return min(loops, key=lambda one: (one.end_lineno or 0) - one.lineno) if loops else function
+    return min(loops, key=lambda one: (one.end_lineno or 0) - one.lineno, default=function)
 
 
 def _begins(function: ast.FunctionDef) -> int:
@@ -126,18 +133,43 @@ def _up_to(body: list[ast.stmt], line: int) -> list[ast.stmt]:
     return []
 
 
-def _called(body: list[ast.stmt]) -> set[str]:
-    """Return the last names of what statements call."""
-    calls = (one.func for part in body for one in ast.walk(part) if isinstance(one, ast.Call))
-    return {one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "") for one in calls}
+def _why_not(body: list[ast.stmt]) -> str:
+    """Return why statements cannot be run twice, or nothing."""
+    calls = _called(body, _TAKING | _WRITING)
+    if calls:
+        return f"the step calls {', '.join(sorted(calls))}(), which cannot be done twice"
+    waits = (isinstance(one, ast.Yield | ast.YieldFrom | ast.Await) for part in body for one in ast.walk(part))
+    return "the step is part of a generator or coroutine" if any(waits) else ""
+
+
+def _called(body: list[ast.stmt], names: frozenset[str]) -> set[str]:
+    """Return which of these functions and methods statements call."""
+    calls = (one for part in body for one in ast.walk(part) if isinstance(one, ast.Call))
+    found = {(getattr(one.func, "attr", getattr(one.func, "id", "")), bool(one.args)) for one in calls}
+    return {name for name, has_arguments in found if name in names and not (name == "get" and has_arguments)}
+
+
+def _is_held(statement: ast.stmt, rest: list[ast.stmt]) -> bool:
+    """Whether a statement takes what comes next, a batch, into variables that still hold it at the end of the step."""
+    if not isinstance(statement, ast.Assign) or not _called([statement], _TAKING):
+        return False
+    stored = [_stored([part]) for part in (statement, *rest)]
+    plain = all(isinstance(one, ast.Name | ast.Tuple | ast.List) for one in statement.targets)
+    return plain and not stored[0] & set[str]().union(*stored[1:])
+
+
+def _stored(body: list[ast.stmt]) -> set[str]:
+    """Return the names that statements assign to."""
+    names = (one for part in body for one in ast.walk(part) if isinstance(one, ast.Name))
+    return {one.id for one in names if not isinstance(one.ctx, ast.Load)}
 
 
 @contextmanager
 def steps_left_out(optimizers: list[Any]) -> Iterator[None]:
-    """Let optimizers take no steps in a block."""
+    """Let optimizers take no steps in a block; what computes their gradients, a closure, is called once."""
     had = [vars(one).get("step") for one in optimizers]
     for one in optimizers:
-        one.step = lambda *args, **kwargs: None
+        one.step = lambda closure=None, **_: closure() if callable(closure) else None
     try:
         yield
     finally:

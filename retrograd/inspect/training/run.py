@@ -296,8 +296,8 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         usual = self._usual.setdefault((id(optimizer), len(names)), Usual(len(names)))
         value = meter.value
         moment = Moment(
-            meter.step, value("loss"), names, figures, value("rate"), value("scale"), value("seconds"),
-            value("memory"), value("nodes"), meter.trained(optimizer), usual,
+            meter.step, value("loss"), meter.exact, names, figures, value("rate"), value("scale"), value("seconds"),
+            value("memory"), value("nodes"), meter.trained(optimizer), meter.left_out, usual,
         )  # fmt: skip
         fired = self._triggers.of(moment)
         found = [self._happen("trigger", sentence, trigger=name) for name, sentence in fired]
@@ -363,7 +363,8 @@ def told(happened: dict[str, Any]) -> str:
         return f"{sentence} The step was not run again: {again['reason']}."
     if again.get("file"):
         same = "the same to the bit" if again["equal"] else f"another one, {again['loss']}"
-        sentence += f" Run again, the loss is {same}; recorded in {again['file']}."
+        part = f" ({again['part']})" if again.get("part") else ""
+        sentence += f" Run again{part}, the loss is {same}; recorded in {again['file']}."
         for finding in again["findings"][:2]:
             sentence += f"\n  {finding['kind']}: {finding['message']}"
             if finding.get("remedy"):

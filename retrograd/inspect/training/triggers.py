@@ -28,6 +28,8 @@ class Moment:
 
     step: int
     loss: float
+    losses: list[float]
+    """The values that ``backward()`` was called on in this step."""
     names: list[str]
     figures: Array
     """``[len(MEASURED), parameters]``."""
@@ -39,6 +41,8 @@ class Moment:
     """Nodes of the graph behind the loss, as counted last."""
     trained: Array
     """Whether each parameter requires a gradient."""
+    left_out: bool
+    """Whether a ``GradScaler`` left the step out, since gradients overflowed."""
     usual: Usual
 
     @property
@@ -76,6 +80,8 @@ class Usual:
         """and those in which many more of its entries are zero than usual."""
         self.idle_rate = self.smallest_memory = 0.0
         self.had_rate = self.had_scale = False
+        self.left_out, self.least_scale = 0, np.inf
+        """Steps left out in a row, and the smallest scale with which one was taken."""
         self.counts: list[float] = []
         """Nodes of the graph, each time that they were counted and had changed."""
         self.same_loss = 0
@@ -132,9 +138,11 @@ Judge = Callable[[Moment], "str | None"]
 
 def not_finite(moment: Moment) -> str | None:
     """A loss, gradient or weight is NaN or infinite."""
-    if not np.isfinite(moment.loss) and not np.isnan(moment.loss):
-        return f"the loss is {moment.loss:g}"
+    for loss in moment.losses:
+        if not np.isfinite(loss):
+            return f"the loss is {loss:g}"
     bad = moment.figures[4] > 0
+    bad &= not moment.left_out
     if bad.any():
         return f"the gradient of {moment.named(bad)} is not finite"
     weights = ~np.isfinite(moment.figures[1])
@@ -159,7 +167,7 @@ def stopped(moment: Moment, steps: int = 300) -> str | None:
     """A parameter that was trained gets no gradient, or one of zero, for many steps in a row."""
     usual = moment.usual
     with np.errstate(invalid="ignore"):
-        there = moment.gradient > 0
+        there = (moment.gradient > 0) | (moment.figures[4] > 0)
     nothing_to_learn = ~moment.trained | (moment.loss == 0)
     usual.had |= there
     gone = usual.had & (usual.idle.now_with(~there & ~nothing_to_learn) == steps)
@@ -208,13 +216,18 @@ def no_rate(moment: Moment, steps: int = 5) -> str | None:
     return f"the learning rate has been 0 for {steps} steps"
 
 
-def small_scale(moment: Moment, least: float = 1.0) -> str | None:
-    """The scale of the losses falls below 1: gradients overflow again and again."""
+def small_scale(moment: Moment, least: float = 1.0, steps: int = 5) -> str | None:
+    """Gradients overflow again and again: the scale of the losses falls below 1, or steps in a row are left out."""
     usual = moment.usual
     if not np.isfinite(moment.scale):
         return None
     fell = usual.had_scale and moment.scale < least
     usual.had_scale |= moment.scale >= least
+    usual.left_out = usual.left_out + 1 if moment.left_out else 0
+    if not moment.left_out:
+        usual.least_scale = min(usual.least_scale, moment.scale)
+    if usual.left_out == steps and moment.scale < usual.least_scale / 2 < np.inf:
+        return f"{steps} steps in a row were left out, since gradients overflow even with the scale {moment.scale:g}"
     return f"the scale of the losses has fallen to {moment.scale:g}" if fell else None
 
 

@@ -62,6 +62,15 @@ class Hearing(Protocol):
     def clipped(self, norm: Any, bound: float) -> None:
         """Tell that gradients of a norm, a tensor, were scaled down to a bound at most."""
 
+    def loss_scaled(self, scaled: Any, loss: Any) -> None:
+        """Tell that a scaler has multiplied a loss, or several, by its scale."""
+
+    def scaler_steps(self, scaler: Any) -> None:
+        """Tell that a scaler lets an optimizer step, or leaves the step out if gradients overflowed."""
+
+    def scaler_stepped(self, optimizer: Any) -> None:
+        """Tell that it has done one or the other; None where it raised."""
+
     def scaled(self, scale: Any) -> None:
         """Tell the scale, a number or tensor, of the losses from now on."""
 
@@ -112,6 +121,9 @@ class Engine(Protocol):
 
     def available(self) -> bool:
         """Whether the program has imported the engine."""
+
+    def ready_again(self, scaler: Any) -> None:
+        """Let a scaler take a step, that it has taken or left out, once more."""
 
     def why_not_repeated(self) -> str:
         """Return why a step cannot be run again in a child process, or nothing."""

@@ -16,7 +16,7 @@ from ...program.frames import user_frame
 from ...sources.array_values import has_data
 from ...sources.patches import Patches
 from . import MEASURED, GraphSize, Hearing, StepReader, graph_behind
-from .wrappers import telling_clipping, telling_scale
+from .wrappers import tell_scaling, telling_clipping
 
 
 class EngineReader:
@@ -66,7 +66,7 @@ class OwnEngine:
     """Our engine."""
 
     name = "retrograd"
-    module = "retrograd.engine"
+    module = "retrograd.optim"
 
     @contextmanager
     def hear(self, hearing: Hearing) -> Iterator[None]:
@@ -85,7 +85,7 @@ class OwnEngine:
         clip = importlib.import_module("retrograd.nn.utils.clip_grad")
         patches.wrap(clip, "clip_grads_with_norm_", lambda original: telling_clipping(original, hearing))
         scaler = importlib.import_module("retrograd.engine.devices.grad_scaler").GradScaler
-        patches.wrap(scaler, "update", lambda original: telling_scale(original, hearing))
+        tell_scaling(patches, scaler, hearing)
         try:
             yield
         finally:
@@ -108,8 +108,9 @@ class OwnEngine:
         return module is not None and issubclass(type(value), module.Tensor)
 
     def held(self, root: Any) -> Any:
-        """Return the value of a loss; the mean of one with several entries."""
-        return float(np.mean(_array(root)))
+        """Return the value of a loss; the mean of the finite entries where it has several: others may be masks."""
+        array = _array(root)
+        return float(np.mean(array if array.size == 1 else array[np.isfinite(array)]))
 
     def number(self, value: Any) -> float:
         """Return what ``held`` gave."""
@@ -122,6 +123,10 @@ class OwnEngine:
     def write(self, tensor: Any, value: Any) -> None:
         """Write values into a tensor."""
         np.copyto(_array(tensor), value)
+
+    def ready_again(self, scaler: Any) -> None:
+        """Let a scaler take the step that it has taken, or left out, once more."""
+        scaler._start_stages()
 
     def why_not_repeated(self) -> str:
         """Return nothing: all is in memory."""
@@ -142,7 +147,7 @@ class OwnEngine:
         return None
 
     def available(self) -> bool:
-        """Whether the program has loaded the engine."""
+        """Whether the program has loaded its optimizers."""
         return self.module in sys.modules
 
 

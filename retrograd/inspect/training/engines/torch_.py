@@ -17,7 +17,7 @@ from ...sources.torch_.calls.saved import kept_memories, memory_of
 from ...sources.torch_.library import LIBRARY, loaded_torch
 from ...sources.torch_.own_work import own_work
 from . import MEASURED, GraphSize, Hearing, StepReader, graph_behind
-from .wrappers import telling_clipping, telling_scale
+from .wrappers import tell_scaling, telling_clipping
 
 _CLIPPING = ("_clip_grads_with_norm_", "clip_grad_norm_")
 """What scales gradients down, the first of these that this PyTorch has."""
@@ -102,7 +102,7 @@ class TorchEngine:
         clip = torch.nn.utils.clip_grad
         name = next(name for name in _CLIPPING if hasattr(clip, name))
         patches.wrap(clip, name, lambda original: telling_clipping(original, hearing))
-        patches.wrap(torch.amp.GradScaler, "update", lambda original: telling_scale(original, hearing))
+        tell_scaling(patches, torch.amp.GradScaler, hearing)
         try:
             yield
         finally:
@@ -123,9 +123,12 @@ class TorchEngine:
         return issubclass(type(value), LIBRARY.torch.Tensor)
 
     def held(self, root: Any) -> Any:
-        """Return the value of a loss without its history; the mean of one with several entries."""
+        """Return the value of a loss without its history; of one with several entries the mean of the finite ones."""
         value = _plain(root.detach())
-        return value if value.dim() == 0 else value.float().mean()
+        if value.numel() == 1:
+            return value
+        value = value.float()
+        return value.where(value.isfinite(), LIBRARY.torch.nan).nanmean()
 
     def number(self, value: Any) -> float:
         """Return the number in a tensor that ``held`` gave."""
@@ -139,6 +142,10 @@ class TorchEngine:
         """Write values into a tensor."""
         with LIBRARY.torch.no_grad():
             _plain(tensor).copy_(value)
+
+    def ready_again(self, scaler: Any) -> None:
+        """Let a scaler take the step that it has taken, or left out, once more."""
+        vars(scaler)["_per_optimizer_states"].clear()
 
     def why_not_repeated(self) -> str:
         """Return why a step cannot be run again in a child process, or nothing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...sources.patches import Patches
 from . import Hearing
 
 
@@ -22,13 +23,40 @@ def telling_clipping(original: Callable[..., Any], hearing: Hearing) -> Callable
     return clip
 
 
-def telling_scale(original: Callable[..., Any], hearing: Hearing) -> Callable[..., Any]:
-    """Make a scaler report its scale after it has changed."""
+def tell_scaling(patches: Patches, scaler: type, hearing: Hearing) -> None:
+    """Make scalers report the losses that they scale, the steps that they take or leave out, and their new scale."""
 
-    def update(scaler: Any, *args: Any, **kwargs: Any) -> Any:
-        found = original(scaler, *args, **kwargs)
-        if scaler.is_enabled():
-            hearing.scaled(scaler._scale)
-        return found
+    def telling_loss(original: Callable[..., Any]) -> Callable[..., Any]:
+        def scale(scaler: Any, outputs: Any) -> Any:
+            found = original(scaler, outputs)
+            if scaler.is_enabled():
+                hearing.loss_scaled(found, outputs)
+            return found
 
-    return update
+        return scale
+
+    def telling_step(original: Callable[..., Any]) -> Callable[..., Any]:
+        def step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            hearing.scaler_steps(scaler)
+            try:
+                found = original(scaler, optimizer, *args, **kwargs)
+            except BaseException:
+                hearing.scaler_stepped(None)
+                raise
+            hearing.scaler_stepped(optimizer)
+            return found
+
+        return step
+
+    def telling_scale(original: Callable[..., Any]) -> Callable[..., Any]:
+        def update(scaler: Any, *args: Any, **kwargs: Any) -> Any:
+            found = original(scaler, *args, **kwargs)
+            if scaler.is_enabled():
+                hearing.scaled(scaler._scale)
+            return found
+
+        return update
+
+    patches.wrap(scaler, "scale", telling_loss)
+    patches.wrap(scaler, "step", telling_step)
+    patches.wrap(scaler, "update", telling_scale)
