@@ -107,20 +107,6 @@ def test_failing_step_is_run_again_with_the_same_numbers(engine: Any, tmp_path: 
     assert "the same to the bit" in capfd.readouterr().err
 
 
-def test_step_of_consumed_data_is_not_run_again(tmp_path: Path) -> None:
-    """A step that takes the next batch itself is left alone, and the reason is said."""
-    parameter = torch.ones(2, requires_grad=True)
-    optimizer = torch.optim.SGD([parameter], lr=0.1)
-    data = iter([torch.ones(2), torch.full((2,), torch.inf), torch.ones(2)])
-    with watch(file=tmp_path / "run.json", replay=True) as run:
-        for _ in range(2):
-            (parameter * next(data)).sum().backward()
-            optimizer.step()
-
-    assert "next()" in run.happened[0]["again"]["reason"]
-    assert torch.equal(next(data), torch.ones(2))
-
-
 def test_history_is_bounded_and_drops_nothing() -> None:
     """Of 100,000 steps few rows are left, which cover all of them, with the extremes that there were."""
     history = History(100_000)
@@ -337,6 +323,15 @@ def test_command_watches_a_program_as_it_is(tmp_path: Path) -> None:
     assert "train.py · 40 steps · 1 parameters" in done.err
     assert run.steps == 40
     assert run.about["complete"] is True
+
+
+def test_modules_are_imported_in_any_order(tmp_path: Path) -> None:
+    """A program of our engine is watched whichever of its parts it imports first."""
+    lines = "import retrograd.nn as nn, retrograd as rg", *PROGRAM.replace("torch", "rg").splitlines()[2:]
+    (tmp_path / "train.py").write_text("\n".join(["import os, signal, sys", *lines]))
+    done = command("watch", "train.py", cwd=tmp_path)
+
+    assert "train.py · 40 steps · 1 parameters" in done.err, done.err
 
 
 def test_program_that_raises_or_is_killed_leaves_its_steps(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def large_update(moment: Moment, ratio: float = 1.0) -> str | None:
     """A step moves most of what is trained by more than it is."""
     if moment.usual.seen < WARM:
         return None
-    weight, update = moment.figures[1], moment.figures[2]
+    weight, update = moment.figures[1:3].astype(np.float64)
     total, moved = float(np.sqrt(np.nansum(weight**2))), float(np.sqrt(np.nansum(update**2)))
     if not moved > ratio * total:
         return None
