@@ -70,8 +70,8 @@ unsynced = Event("collective", op="no_sync", source=line(4), data={"group": 0, "
 @pytest.mark.parametrize(
     ("extra", "words", "at"),
     [
-        ([], "does not go through Wrapper", 7),
-        ([called, unsynced], "no_sync() is in force", 4),
+        ([], "the module inside Wrapper, not Wrapper itself", 7),
+        ([called, unsynced], "runs under no_sync()", 4),
     ],
 )
 def test_copies_under_a_wrapper_that_part(extra: list[Event], words: str, at: int) -> None:
@@ -118,7 +118,7 @@ def test_nothing_was_ever_reduced() -> None:
     (one,) = told(*(rank(n, dict.fromkeys(NAMES, PARTED[n])) for n in range(2)))
 
     assert (one.kind, one.severity, one.line) == ("unreduced-gradient", "warning", 7)
-    assert "no gradient was ever reduced" in one.message
+    assert "no gradient is ever all-reduced" in one.message
 
 
 def test_sums_that_a_step_does_not_wait_for() -> None:
@@ -130,7 +130,7 @@ def test_sums_that_a_step_does_not_wait_for() -> None:
     (found,) = told(*(rank(n, dict.fromkeys(NAMES, PARTED[n]), *arrivals, *sums) for n in range(2)))
 
     assert (found.kind, found.line) == ("unreduced-gradient", 5)
-    assert "only begins to add up gradients" in found.message
+    assert "is asynchronous" in found.message
 
 
 def test_a_rank_of_which_nothing_is_left() -> None:
@@ -160,7 +160,7 @@ def test_gradients_that_meet_in_another_order() -> None:
     (one,) = told(*(rank(n, dict.fromkeys(NAMES, ALIKE), *reduced(*orders[n])) for n in range(2)))
 
     assert (one.kind, one.severity, one.line) == ("rank-divergence", "error", 5)
-    assert "that of inner.weight on rank 0 and that of inner.bias on rank 1 meet" in one.message
+    assert "rank 0 reduces inner.weight and rank 1 reduces inner.bias" in one.message
 
 
 TOGETHER_AGAIN: list[Held] = [[(1, 2), (2, 3), (7, 8), (8, 9)], [(1, 20), (20, 30), (7, 80), (80, 90)]]
@@ -207,7 +207,7 @@ def test_ranks_that_meet_only_when_all_is_done() -> None:
         one.tensors[2] = TensorFacts((3,))
     (note,) = diagnose_together(ranks, ["rank 0", "rank 1"])
     assert (note.severity, note.line) == ("note", 7)
-    assert "nothing goes from rank to rank before all steps are done" in note.message
+    assert "nothing is exchanged before all steps are done" in note.message
 
     for one in ranks:
         one.events[-1].data["inputs"] = [0]
@@ -254,7 +254,7 @@ def test_gradients_that_one_rank_changes_alone() -> None:
     (one,) = told(*alone)
 
     assert (one.kind, one.line) == ("unreduced-gradient", 6)
-    assert "the gradients of inner.bias on rank 0 alone" in one.message
+    assert "the gradients of inner.bias on rank 0 only" in one.message
     assert told(*(rank(n, dict.fromkeys(NAMES, ALIKE), *extra[0]) for n in range(2))) == []
 
 
@@ -282,7 +282,7 @@ def test_gradients_of_a_wrapper_that_one_rank_clips_alone() -> None:
 
     assert (one.kind, one.line) == ("unreduced-gradient", 8)
     assert one.message.startswith("clip_grad_norm_ at train.py:8 changes")
-    assert "on rank 1 alone, after all ranks added them up at train.py:7" in one.message
+    assert "on rank 1 only, after they were all-reduced at train.py:7" in one.message
 
 
 def call(op: str, *inputs: int, out: int) -> Event:
@@ -335,7 +335,7 @@ def test_what_is_in_no_wrapper_and_shares_an_optimizer(op: str, severity: str) -
     (one,) = diagnose_together(two, ["rank 0", "rank 1"])
 
     assert (one.kind, one.severity) == ("unreduced-gradient", severity)
-    assert "the gradient of other differs between ranks, whose norms are 3 and 4" in one.message
+    assert "(norms 3 and 4), while those of other parameters are equal" in one.message
     assert ("unless each rank has rows of its own" in one.remedy) == (severity == "note")
 
 

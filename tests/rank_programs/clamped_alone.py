@@ -1,4 +1,4 @@
-"""kind: unreduced-gradient; says: writes into them on rank 1 alone"""
+"""kind: unreduced-gradient; says: writes into them on rank 1 only"""
 
 import torch
 import torch.distributed as dist

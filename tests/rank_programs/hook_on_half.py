@@ -1,4 +1,4 @@
-"""kind: unreduced-gradient; says: slow.bias and slow.weight, not among those that are added up"""
+"""kind: unreduced-gradient; says: slow.bias and slow.weight, not among those that are all-reduced"""
 
 import torch
 import torch.distributed as dist

@@ -1,4 +1,4 @@
-"""kind: unreduced-gradient; says: does not go through DistributedDataParallel, only through the module inside it"""
+"""kind: unreduced-gradient; says: the forward pass calls the module inside DistributedDataParallel"""
 
 import torch
 import torch.distributed as dist

@@ -1,4 +1,4 @@
-"""kind: unreduced-gradient; says: adds up gradients that the step, has used already"""
+"""kind: unreduced-gradient; says: reduces gradients that the step, has used already"""
 
 import torch
 import torch.distributed as dist

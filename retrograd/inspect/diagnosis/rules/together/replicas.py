@@ -15,7 +15,7 @@ from ....lineup.replica import Replica
 from ....operators import Trait, is_a
 from ....operators.collectives import Shares, shares
 from ...base import Case
-from ...text.words import at, listed
+from ...text.words import at, listed, parameters
 
 
 def drifting_replicas(found: Lineup) -> Iterator[Case]:
@@ -40,127 +40,124 @@ class _Words(NamedTuple):
     fix: str
 
 
-_PART = "diverge between ranks"
-_UNREDUCED = f"{_PART}, for their gradients are not reduced"
+_UNREDUCED = "their gradients are not all-reduced"
 _WORDS = {
     "start": _Words(
-        "differ between ranks before the first step, and so they do at the end: gradients are added up, but each rank "
-        "adds them to weights that are not the same",
-        "give all ranks the same initial weights: broadcast them from rank 0 (DistributedDataParallel does), or seed "
-        "the same before the module is made",
+        "they differ before the first step, and all-reduced gradients keep the difference",
+        "give all ranks the same initial weights: broadcast them from rank 0 (DistributedDataParallel does), or use "
+        "one seed before the module is made",
     ),
     "past wrapper": _Words(
-        f"{_UNREDUCED}: the forward pass does not go through {{detail}}, only through the module inside it",
+        f"{_UNREDUCED}, because the forward pass calls the module inside {{detail}}, not {{detail}} itself",
         "call the {detail}, not its .module, in the forward pass of a training step",
     ),
     "no_sync": _Words(
-        f"{_UNREDUCED}: no_sync() is in force where the last backward before the step runs",
-        "leave no_sync() for the last backward before each step, which reduces (averages) what has added up",
+        f"{_UNREDUCED}, because the last backward pass before the step runs under no_sync()",
+        "leave no_sync() for the last backward pass before each step: that one averages what was accumulated",
     ),
     "not reduced": _Words(
-        f"{_PART}: each takes the steps of its own data, and no gradient was ever reduced",
+        "each rank steps by the gradients of its own data, and no gradient is ever all-reduced",
         "wrap the module in DistributedDataParallel, or all_reduce the gradients before the step",
     ),
     "trained apart": _Words(
-        f"{_PART}: each takes the steps of its own data, and nothing goes from rank to rank before all steps are done",
+        "each rank steps by the gradients of its own data, and nothing is exchanged before all steps are done",
         "wrap the module in DistributedDataParallel, or all_reduce the gradients before the step; it is right where "
         "each rank is to train a model of its own",
     ),
     "group of one": _Words(
-        f"{_UNREDUCED}: {{detail}} was given a process group that has one member on each rank",
-        "leave process_group out, or give the group of all ranks that hold copies",
+        f"{_UNREDUCED}, because the process group of {{detail}} has one member on each rank",
+        "leave process_group out, or give the group of all ranks that hold replicas",
     ),
     "thawed": _Words(
-        f"{_UNREDUCED}: they did not require grad when {{detail}} was made{{other}}, which looks for what to reduce "
-        "only then",
+        f"{_UNREDUCED}, because they did not require grad when {{detail}} was made{{other}}: only then does it "
+        "collect the parameters to reduce",
         "wrap the module again after requires_grad_(True), or let parameters require grad and give them lr=0",
     ),
     "made later": _Words(
-        f"{_UNREDUCED}: they were put into the module{{source}} after {{detail}} was made{{other}}, which knows the "
-        "parameters of then",
-        "change the module first, then wrap it in {detail}; the optimizer is made after that",
+        f"{_UNREDUCED}, because they were put into the module{{source}} after {{detail}} was made{{other}}: it knows "
+        "the parameters of then",
+        "change the module first, then wrap it in {detail}, then make the optimizer",
     ),
     "hooks lost": _Words(
-        f"{_UNREDUCED} any more: their dtype was changed{{source}} after {{detail}} was made{{other}}, whose hooks "
-        "hang on what they were before",
+        f"{_UNREDUCED} any more: a change of dtype{{source}} removed the hooks that {{detail}}, made{{other}}, had "
+        "registered",
         "change the dtype before the module is wrapped in {detail}",
     ),
     "left out": _Words(
-        f"{_PART}: their gradients are not among those that are added up{{source}}",
+        "their gradients are not among those that are all-reduced{source}",
         "all_reduce the gradient of every parameter that all ranks train",
     ),
     "too late": _Words(
-        f"{_PART}: {{detail}}{{source}} adds up gradients that the step{{other}} has used already",
+        "{detail}{source} reduces gradients that the step{other} has used already",
         "in this order: backward(), {detail} of all gradients, optimizer.step()",
     ),
     "too early": _Words(
-        f"{_PART}: after {{detail}}{{source}} more is added to the gradients{{other}}, each rank's own",
+        "after {detail}{source} each rank adds more to its gradients{other}",
         "in this order: all backward() calls of the step, then {detail} of all gradients, optimizer.step()",
     ),
     "not waited": _Words(
-        f"{_PART}: {{detail}}{{source}} only begins to add up gradients, for it is asynchronous, and the step{{other}} "
-        "takes them before that has ended",
+        "{detail}{source} is asynchronous, and the step{other} uses the gradients before it has ended",
         "keep what {detail} returns, and call wait() on each before optimizer.step(); or leave async_op=True out",
     ),
     "small group": _Words(
-        f"{_PART}: the group in which {{detail}} adds up gradients{{source}} does not have all ranks",
-        "reduce in the group of all ranks that hold copies of the parameters",
+        "the group in which {detail} reduces gradients{source} does not have all ranks",
+        "reduce in the group of all ranks that hold replicas of the parameters",
     ),
     "copy": _Words(
-        f"{_PART}: what is added up{{source}} is a copy of the gradients, and the sum is never written back to .grad",
+        "what is all-reduced{source} is a copy of the gradients, and the sum is never written back to .grad",
         "all_reduce(p.grad) itself, or p.grad.copy_(...) of the sum",
     ),
     "reduced to one": _Words(
-        f"{_PART}: {{detail}}{{source}} gives the sum of the gradients to one rank alone",
-        "dist.all_reduce in place of it, which gives it to all ranks",
+        "{detail}{source} gives the sum of the gradients to one rank only",
+        "dist.all_reduce in place of it, which gives the sum to all ranks",
     ),
     "losses only": _Words(
-        f"{_PART}: {{detail}}{{source}} adds up a loss, which autograd does not know of, and no gradient is reduced: "
-        "each rank takes the steps of its own data",
+        "{detail}{source} sums a loss, which has no derivative, and no gradient is all-reduced: each rank steps by "
+        "the gradients of its own data",
         "wrap the module in DistributedDataParallel, or all_reduce the gradients before the step, not the loss",
     ),
     "remembered": _Words(
-        f"{_PART}: their gradients were the same on all of them, and so were settings; what the optimizers remember "
-        "(momentum, moments) is not",
+        "gradients and settings are the same on all ranks, the state of their optimizers (momentum, moments) is not",
         "load or reset an optimizer's state on every rank",
     ),
     "settings": _Words(
-        f"{_PART}: the settings of their optimizers differ: {{detail}}",
+        "the settings of their optimizers differ: {detail}",
         "give every rank the same settings: let schedules depend on values that were all-reduced first",
     ),
     "clipped": _Words(
-        f"{_PART}: their gradients were the same on all of them, and {{detail}}{{source}} takes the norm of what each "
-        "rank holds, so that each scales them by another factor",
-        "take the norm over all ranks: all_reduce the sum of squares of the parts, then scale all by one factor",
+        "their gradients are the same on all ranks until {detail}{source} scales them by the norm of what each rank "
+        "holds, another factor on each",
+        "take the norm over all ranks: all_reduce the sum of squares of the shards, then scale all by one factor",
     ),
     "changed": _Words(
-        f"{_PART}: their gradients were the same on all of them until {{detail}}{{source}} changed them by numbers "
-        "that each rank has for itself",
-        "draw the same on every rank (a torch.Generator with one seed), or on one and broadcast them",
+        "their gradients are the same on all ranks until {detail}{source} changes them by numbers that differ "
+        "between ranks",
+        "draw the same numbers on every rank (a torch.Generator with one seed), or on one and broadcast them",
     ),
     "written alone": _Words(
-        f"{_PART}: {{detail}}{{source}} writes into them on {{ranks}} alone, which nothing tells the others",
+        "{detail}{source} writes into them on {ranks} only",
         "do it on every rank, or broadcast the parameters after it",
     ),
     "written unlike": _Words(
-        f"{_PART}: {{detail}}{{source}} writes other values into them on each rank",
+        "{detail}{source} writes different values into them on each rank",
         "write the same on every rank: one seed, or broadcast the parameters from one rank after it",
     ),
 }
-"""By the reason that ``causes`` gives; slots are filled from ``DriftedReplicas``."""
+"""By the cause that ``drift_causes`` finds; slots are filled from ``DriftedReplicas``."""
 _SEVERITIES: dict[str, Severity] = {"not reduced": "warning", "group of one": "warning", "trained apart": "note"}
 """Where ranks may be meant to train on their own."""
 
 
 def _drift(found: Lineup, one: DriftedReplicas) -> Case:
     """Replicas of parameters that diverge."""
-    when = "" if one.why == "start" else f"from step {one.step}{at(one.at)} on "
+    when = "" if one.why == "start" else f" from step {one.step}{at(one.at)} on"
     ranks = listed(found.words(one.runs))
     slots = {"detail": one.detail, "source": at(one.source), "other": at(one.other), "ranks": ranks}
     return Case(
         kind="unreduced-gradient",
         severity=_SEVERITIES.get(one.why),
-        message=f"{when}the parameters {listed(one.names)} {_WORDS[one.why].why.format(**slots)}.",
+        message=f"replicas of {parameters(one.names)} diverge between ranks{when}: "
+        f"{_WORDS[one.why].why.format(**slots)}.",
         remedy=_WORDS[one.why].fix.format(**slots),
         source=one.source,
         op="backward",
@@ -173,10 +170,9 @@ def _changed_alone(found: Lineup, one: ChangedAlone) -> Case:
     ranks = listed(found.words(one.runs))
     return Case(
         kind="unreduced-gradient",
-        message=f"{one.op}{at(one.source)} changes the gradients of {listed(one.names)} on {ranks} alone, after all "
-        f"ranks added them up{at(one.reduced)}: the copies of these parameters diverge, for each rank steps by another "
-        "gradient.",
-        remedy="let every rank do it: a condition on the rank may be around what prints and saves, not around what "
+        message=f"{one.op}{at(one.source)} changes the gradients of {parameters(one.names)} on {ranks} only, after "
+        f"they were all-reduced{at(one.reduced)}: the replicas diverge, because ranks step by different gradients.",
+        remedy="do it on every rank: a condition on the rank belongs around what prints and saves, not around what "
         "changes gradients",
         source=one.source,
         op=one.op,
@@ -186,13 +182,13 @@ def _changed_alone(found: Lineup, one: ChangedAlone) -> Case:
 
 def _other_order(found: Lineup, one: OtherOrder) -> Case:
     """Gradients of different parameters that are summed."""
-    meets = listed(f"that of {name} on {run.name}" for name, run in zip(one.names, found.runs, strict=True))
+    reduced = listed(f"{run.name} reduces {name}" for name, run in zip(one.names, found.runs, strict=True))
     return Case(
         kind="rank-divergence",
-        message=f"ranks reduce their gradients in different orders{at(one.source)}: there {meets} meet and are added "
-        "up, although they are not of one parameter.",
-        remedy="go through the parameters in the same order on every rank, as named_parameters() gives them; an order "
-        "by hash or from a set is another one in each process",
+        message=f"ranks reduce their gradients in different orders{at(one.source)}: there {reduced}, so that gradients "
+        "of different parameters are summed.",
+        remedy="reduce parameters in one order on every rank, that of named_parameters(); the order of a set or of "
+        "hashes differs between processes",
         source=one.source,
         op="all_reduce",
         evidence={"names": list(one.names)},
@@ -206,7 +202,7 @@ def _unreduced(found: Lineup, gaps: list[NormGap]) -> Iterator[Case]:
     gaps = [gap for gap in gaps if gap.name not in apart]
     if not gaps:
         return
-    gap, names = gaps[0], listed(one.name for one in gaps)
+    gap, names = gaps[0], parameters(one.name for one in gaps)
     outside = bool(replica.wrapped) and not any(one.name in replica.wrapped for one in gaps)
     event = found.runs[0].steps[gap.step].event
     made = replica.run.recording.tensors[replica.numbers[gap.name]].source if gap.name in replica.numbers else None
@@ -216,8 +212,8 @@ def _unreduced(found: Lineup, gaps: list[NormGap]) -> Iterator[Case]:
     yield Case(
         kind="unreduced-gradient",
         severity="note" if own else None,
-        message=f"after the all-reduce of backward pass {gap.step}{at(event.source)} the gradient of {names} differs "
-        f"between ranks, whose norms are {norms}, while others have become equal: ranks drift apart.{why}",
+        message=f"the gradient of {names} differs between ranks after the all-reduce of backward pass {gap.step}"
+        f"{at(event.source)} (norms {norms}), while those of other parameters are equal: replicas diverge.{why}",
         remedy=f"wrap the module that has {gap.name} in DistributedDataParallel as well, or all_reduce its gradient"
         + (", unless each rank has rows of its own" if own else "")
         if outside
