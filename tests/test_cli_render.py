@@ -47,6 +47,17 @@ BY_TYPST = ("png", "pdf")
 NO_TYPST = pytest.mark.skipif(find_spec("typst") is None, reason="typst is not installed")
 
 
+def test_several_outputs(run_json: Path, tmp_path: Path) -> None:
+    """Each file that is named is written; one format for several is refused before any is."""
+    outputs = [tmp_path / name for name in ("a.svg", "b.dot", "c.html")]
+    named = [argument for path in outputs for argument in ("-o", path)]
+    refused = retrograd("render", run_json, *named, "-f", "svg")
+
+    assert (refused.exit_code, [path.exists() for path in outputs]) == (2, [False] * 3)
+    assert retrograd("render", run_json, *named).exit_code == 0
+    assert all(path.stat().st_size for path in outputs)
+
+
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=NO_TYPST if name in BY_TYPST else ()) for name in sorted(renderers())]
 )

@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
+from folding_samples import stack_of_layers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recording_samples import chain
 
 from retrograd.errors import NoGraphError, UnknownFormatError, UsageError
-from retrograd.inspect.graphs.graph import Graph
+from retrograd.inspect.findings import Finding, Mark
+from retrograd.inspect.graphs.graph import Cut, Graph
 from retrograd.inspect.program.places import SourceLine
-from retrograd.inspect.recording.events import Recording
+from retrograd.inspect.recording.events import Event, Recording
 from retrograd.inspect.render import RenderOptions, capped, chosen_snapshots, renderer_for, renderers
 from retrograd.inspect.render.labels import bytes_text, clean, headline, node_text, source_text, tensor_text, time_text
 
@@ -172,6 +176,69 @@ def test_a_legend_tells_what_is_there() -> None:
     assert "≥" not in equal
     assert "NaN or infinite" not in equal
     assert "NaN or infinite" in words(ET.fromstring(drawn(small(), color_by="time_us")))
+
+
+MEANINGS = {
+    "cut": "no gradient comes back",
+    "ghost": "cut off from the graph",
+    "row": "parameter that the operator uses",
+    "place": "places that use it",
+    "pile": "n equal blocks",
+    "frame": "open module",
+    "closed": "closed module",
+    "counted": "edges drawn as one",
+    "error": "finding: error",
+    "note": "finding: note",
+    "function": "custom Function",
+}
+PICTURES = {
+    "a plain graph": (lambda: chain(3), {}, set()),
+    "a value from outside": (
+        lambda: replace(chain(3), cuts=[Cut(1, "detach", SourceLine("t.py", 4, "f"), -1)]),
+        {},
+        {"cut", "ghost"},
+    ),
+    "a cut within": (
+        lambda: replace(chain(4), cuts=[Cut(0, "item", SourceLine("t.py", 4, "f"), 3)]),
+        {},
+        {"cut"},
+    ),
+    "parameters on cards": (lambda: small(), {"fold": None}, {"row", "place", "function", "frame"}),
+    "a finding": (
+        lambda: chain(3),
+        {"findings": (Finding("nan", "it is NaN", severity="error", marks=(Mark(0, 1),)),)},
+        {"error"},
+    ),
+    "a remark": (
+        lambda: chain(3),
+        {"findings": (Finding("big", "it is big", severity="note", marks=(Mark(0, 1),)),)},
+        {"note"},
+    ),
+    "equal blocks": (lambda: stack_of_layers(12), {"fold": None, "max_boxes": 6}, {"pile", "frame", "row"}),
+    "one closed box": (lambda: stack_of_layers(12), {"fold": None, "max_boxes": 1}, {"closed"}),
+    "all of it": (lambda: stack_of_layers(12), {"fold": None, "expand": ("all",)}, {"frame", "row"}),
+}
+
+
+@pytest.mark.parametrize("what", PICTURES)
+def test_a_legend_has_every_mark_and_no_other(what: str) -> None:
+    """What is drawn is explained, what is not drawn is not."""
+    make, options, used = PICTURES[what]
+    shown = words(ET.fromstring(drawn(make(), **options)))
+
+    known = {mark for mark, meaning in MEANINGS.items() if meaning in shown}
+    assert known == used
+
+
+def test_times_of_launching_are_called_so() -> None:
+    """Where kernels run later on a device the drawing does not say that its times are those of the work."""
+    ran = Event("backward", op="loss", data={"api": "backward", "snapshot": 0, "device": "cuda"})
+    made = Recording(script="t.py", engine="torch", level="backward", graphs=[small()], events=[ran])
+    here = replace(made, events=[Event("backward", op="loss", data={"api": "backward", "snapshot": 0})])
+    draw, asked = renderer_for("svg").render, RenderOptions(color_by="time")
+
+    assert "launch time in backward" in str(draw(made, asked))
+    assert "launch time" not in str(draw(here, asked))
 
 
 def test_at_most_so_many_nodes() -> None:

@@ -269,7 +269,7 @@ def keep_option(command: Function) -> Function:
         show_default=True,
         metavar="N|all",
         help="Of a program of more steps, keep N in full: the first, the last, those in which something changed or "
-        "went wrong, and a sample; of the others sums.",
+        "went wrong, and a sample; of the rest, totals.",
     )
     return option(command)
 

@@ -41,8 +41,7 @@ def plan(paths: tuple[str, ...], fmt: str | None, launch: Launch | None = None) 
 
     One of several processes of a job writes files of its own: ``run.rank0.json``.
     """
-    if fmt is not None and len(paths) > 1:
-        raise UsageError("-f names the format of one output, but -o was given more than once.", "Use suffixes instead.")
+    refuse_one_format(paths, fmt)
     outputs = []
     for shown in paths:
         if launch is not None and shown != STDOUT:
@@ -54,6 +53,12 @@ def plan(paths: tuple[str, ...], fmt: str | None, launch: Launch | None = None) 
         check_writable(path)
         outputs.append(Output(shown, path, renderer.name))
     return outputs
+
+
+def refuse_one_format(paths: tuple[str, ...], fmt: str | None) -> None:
+    """Raise ``UsageError`` where one format is named for several outputs."""
+    if fmt is not None and len(paths) > 1:
+        raise UsageError("-f names the format of one output, but -o was given more than once.", "Use suffixes instead.")
 
 
 def check_drawable(outputs: list[Output], options: RenderOptions, level: str) -> None:
@@ -203,6 +208,6 @@ def _how_many(recording: Recording) -> str:
         return " (nothing was differentiated, so it shows the last forward pass)"
     dropped = recording.summarized("runs")
     if dropped:
-        kept = f"{count:,} of {count + dropped:,} backward passes are kept in full, of the others sums"
-        return f" ({kept}; --step chooses, --keep all keeps all)"
+        kept = f"{count:,} of {count + dropped:,} backward passes were kept in full, and totals of the rest"
+        return f" ({kept}; --step picks one, --keep all keeps every one)"
     return f" ({count} backward passes were recorded; --step chooses)" if count > 1 else ""

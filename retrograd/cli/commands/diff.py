@@ -29,7 +29,7 @@ from ...inspect.render.run_tables import comparison_json, comparison_parts
 from ...inspect.writing import STDOUT, check_writable, write_output
 from ..messages import say
 from ..options import ConfiguredCommand, output_options
-from ..results import refuse_overwriting
+from ..results import refuse_one_format, refuse_overwriting
 
 DIFFERENT = 1
 """Exit code when something differs."""
@@ -67,8 +67,7 @@ def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) ->
     if not recordings:
         raise _nothing()
     outputs: tuple[str, ...] = asked["output"] or (STDOUT,)
-    if asked["fmt"] and len(outputs) > 1:
-        raise UsageError("-f names the format of one output, but -o was given more than once.", "Use suffixes instead.")
+    refuse_one_format(outputs, asked["fmt"])
     for output in outputs:
         check_writable(output)
         refuse_overwriting(output, recordings, "recording")

@@ -18,7 +18,7 @@ from ...inspect.render.run_tables import run_parts
 from ...inspect.training.exports import export, export_for, exports
 from ...inspect.writing import STDOUT, check_writable, write_output
 from ..options import ConfiguredCommand, StepType, drawing_options, output_options, render_options
-from ..results import refuse_overwriting
+from ..results import refuse_one_format, refuse_overwriting
 
 
 def _render_run(path: str, output: str | None, fmt: str | None, theme: str) -> None:
@@ -41,7 +41,7 @@ def _render_run(path: str, output: str | None, fmt: str | None, theme: str) -> N
 
 @click.command(cls=ConfiguredCommand, name="render")
 @click.argument("recording")
-@output_options("render", *exports(), draws=True, instead=" instead of printing a tree")
+@output_options("render", *exports(), draws=True, multiple=True, instead=" instead of printing a tree")
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward pass is drawn.")
 @drawing_options
 @click.option(
@@ -51,26 +51,29 @@ def _render_run(path: str, output: str | None, fmt: str | None, theme: str) -> N
     show_default=True,
     help="Colours of svg and html; auto follows the reader's setting.",
 )
-def command(output: str | None, fmt: str | None, recording: str, **asked: Any) -> None:
+def command(output: tuple[str, ...], fmt: str | None, recording: str, **asked: Any) -> None:
     """Draw the RECORDING that `retrograd trace -o run.json` saved.
 
     Without -o the graph is printed as a tree.  RECORDING may be - for standard input, or a run that `retrograd watch`
     wrote, whose page is written, or with -f what other tools read: csv, parquet, or a folder for tensorboard or wandb.
     """
     # What can be known to fail is said before a long file is read.
-    if output is not None:
-        refuse_overwriting(output, [recording], "recording")
+    refuse_one_format(output, fmt)
+    for path in output:
+        refuse_overwriting(path, [recording], "recording")
     if is_watched_file(recording):
-        _render_run(recording, output, fmt, asked["theme"])
+        for one in output or (None,):
+            _render_run(recording, one, fmt, asked["theme"])
         return
-    if output is not None:
-        check_writable(output)
-    if fmt or output not in (None, "-"):
-        renderer_for(fmt or output or "")
+    for path in output:
+        check_writable(path)
+        if fmt or path != STDOUT:
+            renderer_for(fmt or path)
     options = render_options(asked)
     loaded = load_recording(recording)
-    if output is None and fmt is None:
+    if not output and fmt is None:
         check_measure(loaded, options)
         print_tree(*drawn(loaded, options))
-    else:
-        save(loaded, output or "-", fmt, options)
+        return
+    for path in output or (STDOUT,):
+        save(loaded, path, fmt, options)

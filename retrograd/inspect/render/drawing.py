@@ -17,6 +17,7 @@ from . import labels
 from .base import RenderOptions
 from .card_words import frame_ending
 from .cards import LABEL_SIZE, Card, make_cards
+from .legend import marks_of
 from .scale import Scale, scale
 from .scene import Scene
 from .svg_groups import (
@@ -117,8 +118,8 @@ class Drawing:
     markup: str
     width: float
     height: float
-    kinds: frozenset[str]
-    """Kinds of cards that occur, for the legend."""
+    marks: frozenset[str]
+    """What the legend explains."""
     scale: Scale
     note: str = ""
     """What a headline adds about how it was drawn."""
@@ -128,7 +129,7 @@ class Drawing:
 
 def draw(scene: Scene, options: RenderOptions, prefix: str = "") -> Drawing:
     """Draw one graph; ``prefix`` keeps the ids of several graphs in one document apart."""
-    colours = scale(scene.seen, options.color_by)
+    colours = scale(scene.seen, options.color_by, launched=scene.launched)
     words = _edge_labels(scene)
     widths = [text_width(label, LABEL_SIZE) for label in words]
     cards = make_cards(scene, colours, widths)
@@ -143,13 +144,9 @@ def draw(scene: Scene, options: RenderOptions, prefix: str = "") -> Drawing:
     parts += _frames(scene, layout, titles, prefix)
     parts += _edges(scene, layout, words, prefix)
     parts += _nodes(scene, layout, cards, prefix)
-    kinds = frozenset(card.kind for card in cards) | statuses - {""}
-    if scene.view.folded.rows:
-        kinds |= {"leaf"}
-    if any(box in scene.root_names for box, card in enumerate(cards) if card.kind == "closed"):
-        kinds |= {"root"}
+    marks = marks_of(scene, cards) | statuses - {""}
     direction = "values" if scene.whole.label == FORWARD_ONLY else scene.direction
-    return Drawing("\n".join(parts), layout.width, layout.height, kinds, colours, note, direction)
+    return Drawing("\n".join(parts), layout.width, layout.height, marks, colours, note, direction)
 
 
 def _edge_labels(scene: Scene) -> list[str]:

@@ -40,6 +40,8 @@ class Scale:
     low: float = 0.0
     high: float = 0.0
     logarithmic: bool = False
+    launched: bool = False
+    """Whether times are those of launching kernels on a device."""
 
     def css(self, node: int) -> str:
         """Return the colour class of a node: ``heat3``, ``odd`` for NaN and infinity, ``""`` when unknown."""
@@ -68,7 +70,8 @@ class Scale:
     @property
     def title(self) -> str:
         """What the colours say, in words."""
-        return _TITLES.get(self.name, self.name)
+        title = _TITLES.get(self.name, self.name)
+        return f"launch {title}" if self.launched and self.name == "time_us" else title
 
     def text(self, value: float | None) -> str:
         """Return one value with its unit; ``""`` when unknown."""
@@ -107,7 +110,7 @@ def check_level(color_by: str | None, level: str) -> None:
         raise UsageError(f"Level {level!r} records no measure {color_by!r} to colour by.", "Add --level backward.")
 
 
-def scale(snapshot: Graph, color_by: str | None) -> Scale:
+def scale(snapshot: Graph, color_by: str | None, *, launched: bool = False) -> Scale:
     """Return the colour scale for a measure; raises ``UsageError`` for one that the graph does not have."""
     if color_by is None:
         return Scale()
@@ -120,7 +123,7 @@ def scale(snapshot: Graph, color_by: str | None) -> Scale:
     values = _added(snapshot, MEASURES.get(color_by, (color_by,)))
     finite = [value for value in values if value is not None and math.isfinite(value)]
     low, high = min(finite, default=0.0), max(finite, default=0.0)
-    return Scale(measure_name(color_by), values, low, high, logarithmic=low >= 0 and high > 100)
+    return Scale(measure_name(color_by), values, low, high, low >= 0 and high > 100, launched)
 
 
 def _added(snapshot: Graph, parts: tuple[str, ...]) -> list[float | None]:

@@ -47,6 +47,8 @@ class Scene:
     """Which parameters get a gradient."""
     direction: str = "backward"
     """As ``RenderOptions.direction``."""
+    launched: bool = False
+    """Whether times are those of launching kernels on a device."""
     plain: bool = False
     """Whether no step of folding was wanted, so that cards spell operators as the engine does."""
 
@@ -76,6 +78,11 @@ class Scene:
             drawn = [(box_of[atom], row) for atom, row in uses if atom in box_of and row < MOST_ROWS]
             found.update({place: (number, len(drawn)) for number, place in enumerate(drawn, 1)})
         return found
+
+    @property
+    def has_places(self) -> bool:
+        """Whether some leaf is drawn in several places."""
+        return any(total > 1 for _, total in self._places.values())
 
     @cached_property
     def edge_labels(self) -> list[str]:

@@ -1,13 +1,5 @@
 // ---- colours: of kinds of cards, or of one chosen measure, with its legend.
 
-const KINDS = {
-  root: "root (backward starts here)", op: "operator", leaf: "parameter or other leaf",
-  function: "custom Function", ghost: "cut off (not in the graph)", copy: "write into a view", box: "box (Enter or a double click opens it)",
-};
-const ARROWS = {
-  backward: "lines show the direction of gradients", forward: "lines show the direction of values; no gradient comes back over dashed ones",
-  both: "values flow down the lines, gradients back up them, but not along dashed ones",
-};
 const MEASURE_NAMES = {
   time_us: "time", grad_norm: "gradient norm", grad_min: "smallest gradient", grad_max: "largest gradient",
   grad_mean: "mean gradient", zero_share: "share of zeros", nan_count: "NaN count", inf_count: "infinity count", nonfinite: "NaN and infinite entries",
@@ -29,10 +21,10 @@ function palette() {
 
 const kindOf = (card) => {
   const { graph } = state, head = graph.atoms.head[card];
-  if (graph.isBox(card)) return "box";
+  if (graph.isBox(card)) return "closed";
   if (graph.rootNames.has(head)) return "root";
   const kind = graph.of("kind", head);
-  return kind in KINDS ? kind : "op";
+  return kind in looks.colours ? kind : "op";
 };
 
 function valueOf(name, node) {
@@ -108,10 +100,12 @@ function rowColour(leaf) {
   return step === ODD ? colours.odd : step < 0 ? colours.rim : heat[step];
 }
 
-function swatch(fill, rim, words) {
+// A mark as it is drawn: a small card, a line, a dot or an arrow head.
+function swatch(fill, rim, words, css = "") {
   const mark = make("i"), entry = make("span", "", mark, words);
   mark.style.background = fill;
   mark.style.borderColor = rim;
+  mark.className = css;
   entry.className = "key";
   return entry;
 }
@@ -119,6 +113,7 @@ function swatch(fill, rim, words) {
 function showLegend() {
   const { scale, colours, heat } = looks, legend = byId("legend");
   legend.replaceChildren();
+  if (state.scene?.graph !== state.graph) return;  // about to be made: the legend follows it
   if (scale) {
     legend.append(make("b", fullName(scale.name)));
     if (scale.known) scale.bounds.forEach((bound, step) => legend.append(swatch(heat[step], colours.rim, `${scale.bounds.length > 1 ? "≥ " : ""}${measureText(scale.name, bound)}`)));
@@ -126,12 +121,39 @@ function showLegend() {
     legend.append(swatch(colours.card, colours.rim, "not measured"));
     return;
   }
-  const { graph } = state, present = new Set(graph.kind.values.map((kind) => (kind in KINDS ? kind : "op")));
-  if (graph.roots.length) present.add("root");
-  if (graph.boxCount > 1) present.add("box");
-  for (const [kind, words] of Object.entries(KINDS)) {
-    if (!present.has(kind)) continue;
-    legend.append(swatch(colours[kind] || colours.muted, colours[`${kind}-rim`] || colours.rim, kind === "root" && graph.valuesOnly ? "result" : words));
+  const { words, tips, result } = state.data.legend, used = marksInSight();
+  for (const [mark, meaning] of Object.entries(words)) {
+    if (used.has(mark)) legend.append(markEntry(mark, mark === "root" && state.graph.valuesOnly ? result : meaning));
   }
-  legend.append(make("span", graph.valuesOnly ? "lines show the direction of values" : ARROWS[viewNow()]));
+  for (const [tip, meaning] of Object.entries(tips[state.graph.valuesOnly ? "values" : viewNow()])) {
+    legend.append(swatch(tip === "tip" ? colours.line : colours.root, "", meaning, tip));
+  }
+}
+
+function markEntry(mark, words) {
+  const { colours } = looks;
+  if (mark === "cut") return swatch("", colours.error, words, "line");
+  if (mark === "row") return swatch(colours.leaf, "", words, "dot");
+  if (mark === "frame") return swatch(colours.card, colours.rim, words);
+  if (mark === "pile" || mark === "counted" || mark === "place") return swatch("", "", words, "none");
+  if (!colours[`${mark}-card`] && mark !== "op") return swatch(colours.card, colours[mark], words);
+  if (mark === "ghost") return swatch(colours["ghost-card"], colours["ghost-rim"], words, "dashed");
+  return swatch(colours[mark], colours[`${mark}-rim`] || colours.rim, words);
+}
+
+// The marks that the picture uses as it is open now.
+function marksInSight() {
+  const { graph, scene } = state, { boxes } = graph, used = new Set(), links = [...scene.links];
+  for (const card of scene.cards) {
+    used.add(kindOf(card));
+    if (graph.rows.get(card)?.length) used.add("row");
+    if (boxes.repeats[graph.boxOf(card)] > 1) used.add("pile");
+    if (graph.useText(card) || (graph.rows.get(card) || []).some((_, row) => graph.useText(card, row))) used.add("place");
+    for (const [severity] of state.notes.get(card) || []) used.add(severity);
+  }
+  if (scene.openBoxes.length) used.add("frame");
+  if (scene.openBoxes.some((box) => boxes.repeats[box] > 1)) used.add("pile");
+  if ((graph.hasGhosts || graph.cutWords.size) && links.some(isCut)) used.add("cut");
+  if (links.some((link) => graph.links.count[link] > 1)) used.add("counted");
+  return used;
 }

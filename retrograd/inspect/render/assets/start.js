@@ -8,6 +8,7 @@ async function start() {
   when("chosen", describe);
   when("chosen", markOutline);
   when("boxes", markOutline);
+  when("boxes", showLegend);
   when("boxes", () => { if (state.chosen >= 0 && !state.graph.isNode(state.chosen)) describe(); });
   sizeCanvas();
   watchPointer();

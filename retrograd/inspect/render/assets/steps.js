@@ -31,6 +31,7 @@ function showGraph() {
   stage.dataset.view = viewNow();
   openingView();
   fillOutline();
+  showLegend();
 }
 
 function graphOf(structure) {

@@ -11,7 +11,7 @@ from ...graphs.passes import with_usual_times
 from ...recording.events import Recording
 from ...recording.memory_line import retained_runs
 from ...recording.unseen import launched_on
-from .. import labels, theme
+from .. import labels, legend, theme
 from ..base import RenderOptions, capped, chosen_steps
 from ..drawing import check_layout, draw, number, text
 from ..filling import filled
@@ -117,6 +117,7 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
             "view": options.view or "both",
             "launched": bool(launched_on(recording)),
             "colorBy": measure_name(options.color_by or ""),
+            "legend": {"words": legend.WORDS, "tips": legend.TIPS, "result": legend.RESULT},
             "palettes": {"light": theme.LIGHT, "dark": theme.DARK},
             "structures": structures,
             "steps": steps,

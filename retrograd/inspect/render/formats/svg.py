@@ -3,62 +3,18 @@
 from __future__ import annotations
 
 from ...garbage import collector_paused
-from ...graphs.graph_diff import STATUS_WORDS
 from ...graphs.passes import with_usual_times
 from ...layout.text_size import text_width, wrapped
 from ...recording.events import Recording
+from ...recording.unseen import launched_on
 from .. import labels, theme
 from ..base import RenderOptions, chosen_steps
-from ..card_words import MARKS
-from ..drawing import Drawing, check_layout, draw, number, text
+from ..drawing import check_layout, draw, number, text
+from ..legend import legend
 from ..marks import Note, unplaced
 from ..reached import reached
 from ..scale import measure_name
 from ..scene import Scene, scene
-
-_KINDS = {
-    "root": "root (backward starts here)",
-    "op": "operator",
-    "leaf": "parameter or other leaf",
-    "function": "custom Function",
-    "copy": "write into a view",
-    "closed": "module, function or repeat that can be opened",
-    "ghost": "cut off from the graph",
-    **{status: f"{MARKS[status]} {words}" for status, words in STATUS_WORDS.items()},
-}
-_ARROWS = {
-    "backward": "→ direction of gradients",
-    "forward": "→ direction of values; gradients come back, except over dashed lines",
-    "both": "→ values, ← gradients, which do not come back over dashed lines",
-    "values": "→ direction of values",
-}
-
-
-def legend(drawing: Drawing) -> tuple[str, float]:
-    """Return the legend of a drawing and its width."""
-    kinds = _KINDS | {"root": "result"} if drawing.direction == "values" else _KINDS
-    entries = [(kind, words) for kind, words in kinds.items() if kind in drawing.kinds]
-    if drawing.scale.name:
-        bounds = drawing.scale.bounds()
-        entries = [
-            (f"heat{step}", "≥ " * (len(bounds) > 1) + drawing.scale.text(low)) for step, low in enumerate(bounds)
-        ]
-        entries += [("odd", "NaN or infinite")] * drawing.scale.has_odd
-    x = 0.0
-    parts = []
-    if drawing.scale.name:
-        parts.append(f'<text class="m" x="0" y="10">{text(drawing.scale.title)}</text>')
-        x = text_width(drawing.scale.title, 11) + 16
-    for css, words in entries:
-        parts.append(
-            f'<g class="{css}" transform="translate({number(x)} 0)"><rect class="card" width="14" height="12" rx="3"/>'
-            f'<rect class="strip" width="4" height="12" rx="2"/><text class="m" x="20" y="10">{text(words)}</text></g>'
-        )
-        x += 20 + text_width(words, 11) + 18
-    words = _ARROWS[drawing.direction]
-    parts.append(f'<text class="m" x="{number(x)}" y="10">{text(words)}</text>')
-    return "".join(parts), x + text_width(words, 11)
-
 
 _FLOWS = {"backward": "gradients", "forward": "values", "both": "values"}
 _SIDE = 24.0
@@ -91,6 +47,7 @@ class SvgRenderer:
         if options.color_by is not None and measure_name(options.color_by) == "time_us":
             for shown, (_, of_times) in zip(scenes, timed, strict=True):
                 shown.rest += of_times
+                shown.launched = bool(launched_on(recording))
         drawn = {number: shown.nodes_drawn for number, shown in zip(numbers, scenes, strict=True)}
         y = width = 0.0
         parts = []
@@ -121,7 +78,7 @@ def _block(
     drawing = draw(shown, options, prefix)
     title = labels.clean(options.title or recording.script or "backward graph")
     line = shown.headline() + drawing.note
-    key, key_width = legend(drawing)
+    key, key_width, key_height = legend(drawing.marks, drawing.scale, drawing.direction, drawing.width)
     wide = max(drawing.width, text_width(title, 16, bold=True) + 2 * _SIDE, text_width(line, 11) + 2 * _SIDE)
     longest = max((text_width(f"{note.sign} {labels.clean(note.text)}", 11) for note in notes), default=0.0)
     wide = max(wide, key_width + 2 * _SIDE, min(longest, _NOTE_ROOM) + 2 * _SIDE)
@@ -134,7 +91,7 @@ def _block(
         f'<g transform="translate({number((wide - drawing.width) / 2)} {number(top)})">\n{drawing.markup}\n</g>\n'
         f'<g transform="translate({number(_SIDE)} {number(drawing.height + top + 10)})">{key}</g>'
     )
-    return markup, wide, drawing.height + top + 42
+    return markup, wide, drawing.height + top + 24 + key_height
 
 
 def _notes(notes: list[Note], room: float) -> tuple[str, int]:
