@@ -14,7 +14,7 @@ from .scale import Scale
 from .scene import Scene
 from .svg_groups import number, text
 
-WORDS = {
+WORDS: dict[str, str] = {
     "root": "root (backward starts here)",
     "op": "operator",
     "leaf": "parameter or other leaf",
