@@ -238,7 +238,7 @@ class LeafData(TypedDict, total=False):
     """``"requires_grad"``, ``"grad-cleared"``, ``"grad-zeroed"``, ``"grad-set"``, ``"written"``."""
     value: bool
     given: int
-    """The tensor whose memory a leaf was given by ``.data = ...``."""
+    """The tensor that a leaf was given as its ``.grad``, or whose memory it was given by ``.data = ...``."""
     leaf: bool
     retains_grad: bool
     names: list[str]

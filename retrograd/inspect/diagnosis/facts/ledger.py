@@ -96,6 +96,7 @@ class Ledger:
         """Leaf -> the steps of whatever holds it."""
         self.with_closures: set[int] = set()
         """The leaves of steps that call closures."""
+        self.changed = _changed(table)
         for row, event in table.of_kind("optimizer"):
             self._enter(row, event)
         arrivals = table.rows.get("accumulate", [])
@@ -144,6 +145,18 @@ class Ledger:
         changes = (self._table.leaf_events.get((leaf, change), ()) for change in _CLEARING)
         return max(last_before(rows, before) for rows in changes)
 
+    def carried_on(self, leaf: int, row: int) -> bool:
+        """Whether the next gradient to arrive at a leaf after a row is added to the one that the leaf has there."""
+        following = self.accumulated[leaf][bisect_right(self.accumulated[leaf], row) :][:1]
+        return any(
+            self._table.events[one].data.get("before") == "kept" and self.cleared_at(leaf, one) < row
+            for one in following
+        )
+
+    def changed_between(self, leaf: int, after: int, before: int) -> bool:
+        """Whether the program itself changed a leaf's gradient between two rows, to other than zeros."""
+        return first_between(self.changed.get(leaf, ()), after, before) is not None
+
     def previous(self, step: Step) -> int:
         """Return the row at which the same optimizer's step before was over, -1 for none."""
         steps = self.optimizers[step.event.data.get("owner")].steps
@@ -169,7 +182,37 @@ class Ledger:
         return self._table.written_after(leaf, first) or any(row > first for row in written)
 
 
+def _changed(table: CallTable) -> dict[int, list[int]]:
+    """Return leaf -> rows at which the program itself changed its gradient to other than zeros, in order.
+
+    What functions that clip, unscale, reduce or clear write is part of their calls.
+    """
+    told = [event for kind in ("clip", "scaling", "optimizer") for _, event in table.of_kind(kind)]
+    told += [event for _, event in table.of_kind("leaf", change="grad-zeroed")]
+    others = {_line(event) for event in told}
+    own = {leaf: rows for (leaf, change), rows in table.leaf_events.items() if change == "grad-changed"}
+    found = {leaf: list(rows) for leaf, rows in own.items()}
+    summed = {leaf for _, event in table.of_kind("collective") for leaf in event.data.get("gradients_of", ())}
+    for row, event in table.of_kind("inplace"):
+        leaf = event.data.get("gradient_of")
+        within = event.data.get("run") is not None  # by a hook: the gradient is about to arrive
+        zeros = event.data.get("range") == [[0.0, 0.0]]
+        if leaf is not None and leaf not in summed and not within and not zeros and _line(event) not in others:
+            found.setdefault(leaf, []).append(row)
+    return {leaf: sorted(rows) for leaf, rows in found.items()}
+
+
+def _line(event: Event) -> tuple[str, int] | None:
+    return None if event.source is None else event.source[:2]
+
+
 def last_before(rows: Sequence[int], row: int) -> int:
     """Return the last of sorted rows before another one, -1 for none."""
     place = bisect_left(rows, row)
     return rows[place - 1] if place else -1
+
+
+def first_between(rows: Sequence[int], after: int, before: int) -> int | None:
+    """Return the first of sorted rows between two."""
+    place = bisect_right(rows, after)
+    return rows[place] if place < len(rows) and rows[place] < before else None

@@ -13,6 +13,7 @@ from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.calls import held_by
 from ..facts.flow import Flow
+from ..facts.ledger import first_between
 from ..facts.runs import Run
 from ..facts.steps import taken_gradients
 from ..text.spelling import receiver
@@ -88,20 +89,14 @@ def _stale_arrivals(flow: Flow, arrivals: list[int], updates: list[int], uses: l
         data = flow.events[row].data
         if data.get("before") != "kept":
             stale = False
-        elif place and _between(updates, last, row) is not None:
-            stale = True
+        elif place and (update := first_between(updates, last, row)) is not None:
+            stale = not flow.ledger.changed_between(data["tensor"], update, row)  # decayed, it is a momentum
         following = arrivals[place + 1] if place + 1 < len(arrivals) else len(flow.events)
-        used = _between(uses, row, following)
+        used = first_between(uses, row, following)
         if stale and used is not None and flow.ledger.cleared_at(data["tensor"], used) <= row:
             found.append(row)
         last = row
     return found
-
-
-def _between(rows: list[int], after: int, before: int) -> int | None:
-    """Return the first of sorted rows between two."""
-    place = bisect_right(rows, after)
-    return rows[place] if place < len(rows) and rows[place] < before else None
 
 
 def _pile_case(flow: Flow, pile: _Pile) -> Case:
@@ -217,7 +212,7 @@ def _unused(flow: Flow, summed: dict[int, tuple[int, int]], taken_at: Callable[[
 
 def _only_between(rows: list[int], first: int, second: int) -> bool:
     """Whether some of the rows lie between two, and none behind them."""
-    return _between(rows, first, second) is not None and bisect_right(rows, second) == len(rows)
+    return first_between(rows, first, second) is not None and bisect_right(rows, second) == len(rows)
 
 
 def _twice_case(flow: Flow, alone: Run, within: Run, leaves: list[int]) -> Case:

@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ...graphs.graph import SourceLine
 from ...operators import Trait
 from ..base import Case, Check, Kind, Stage
+from ..facts.answers import answered_once
 from ..facts.calls import held_by
 from ..facts.flow import Flow
-from ..facts.ledger import last_before
+from ..facts.ledger import first_between, last_before
 from ..facts.runs import Run
 from ..text.spelling import receiver
-from ..text.words import at, listed, times
+from ..text.words import at, listed, named, times
 from ..thresholds import HABIT
 
 KINDS = {
@@ -39,6 +41,8 @@ def find(flow: Flow) -> Iterator[Case]:
             if len(cleared) >= HABIT and not any(_is_used(flow, leaf) for leaf in leaves):
                 yield _case(flow, leaves, rows, cleared[0], step_first=missed[0] is None)
     yield from lost_shares(flow)
+    if not steps:
+        yield from _looked_for(flow)
 
 
 CHECK = Check("accumulation", KINDS, find)
@@ -104,6 +108,86 @@ def _case(flow: Flow, leaves: list[int], steps: list[int], cleared: int, *, step
             "steps": len(steps),
             "step_line": step.source.line if step.source else 0,
         },
+    )
+
+
+# -- steps by hand, which look for a gradient once it is cleared
+
+
+def _looked_for(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each line that clears gradients unused, in every pass, before steps by hand look for them."""
+    lines: dict[SourceLine | None, dict[int, list[int]]] = {}
+    for leaf, arrivals in flow.accumulated.items():
+        if len(arrivals) >= HABIT and leaf not in flow.given_by_hand and leaf not in flow.ledger.changed:
+            looks = _looks_behind_clearing(flow, leaf, arrivals)
+            if looks and len({flow.events[row].source for row in (*arrivals, *looks)}) <= 2:  # both of a loop
+                source = flow.events[flow.ledger.cleared_at(leaf, looks[0])].source
+                lines.setdefault(source, {})[leaf] = looks
+    for looks_of in lines.values():
+        yield _looked_for_case(flow, looks_of)
+
+
+def _looks_behind_clearing(flow: Flow, leaf: int, arrivals: list[int]) -> list[int]:
+    """Return where each gradient that arrived is looked for once it was cleared unused, nothing if one is not so.
+
+    The leaf has not moved until then.
+    """
+    found: list[int] = []
+    looks = sorted([*flow.reads_of.get(leaf, ()), *_steps_of_nothing(flow, leaf)])
+    uses = sorted([*_takers(flow, leaf), *flow.writes_into(leaf)]) if looks else []
+    for arrived, following in pairwise([*arrivals, len(flow.events)]):
+        look = first_between(looks, arrived, following)
+        cleared = -1 if look is None else flow.ledger.cleared_at(leaf, look)
+        if look is None or cleared < arrived or first_between(uses, arrived, cleared) is not None:
+            return []
+        found.append(look)
+    return found
+
+
+def _takers(flow: Flow, leaf: int) -> Iterator[int]:
+    """Yield the calls that take what may be the gradient of a leaf: no call made it, and it has the same shape."""
+    for tensor in _unmade(flow).get(flow.facts(leaf).shape, ()):
+        yield from (row for row in flow.used_in.get(tensor, ()) if "gradient_of" not in flow.events[row].data)
+    yield from (row for row, event in flow.of_kind("clip") if leaf in event.data.get("inputs", ()))
+
+
+@answered_once
+def _unmade(flow: Flow) -> dict[tuple[int, ...], list[int]]:
+    """Return shape -> the tensors of it that no recorded call made and that never required grad."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for tensor, facts in enumerate(flow.tensors):
+        if facts.made_by is None and not flow.requires_grad(tensor):
+            found.setdefault(facts.shape, []).append(tensor)
+    return found
+
+
+def _steps_of_nothing(flow: Flow, leaf: int) -> Iterator[int]:
+    """Yield the writes into a leaf of what was made of its gradient, where that is cleared by zeros."""
+    zeroed = flow.leaf_events.get((leaf, "grad-zeroed"), ())
+    near = {row + place for row in zeroed for place in (-1, 1) if 0 <= row + place < len(flow.events)}
+    gradients = {flow.target(row) for row in near if flow.events[row].data.get("gradient_of") == leaf}
+    for row in flow.writes_into(leaf) if gradients else ():
+        others = [given for given in flow.inputs(row) if given != leaf]
+        if not gradients.isdisjoint(others) or flow.made_of(others, row, gradients.__contains__):
+            yield row
+
+
+def _looked_for_case(flow: Flow, looks_of: dict[int, list[int]]) -> Case:
+    """Return the case of one line that clears what steps by hand then look for."""
+    leaves = list(looks_of)
+    look = looks_of[leaves[0]][0]
+    clearing = flow.events[flow.ledger.cleared_at(leaves[0], look)]
+    run = next(run for run in flow.runs if leaves[0] in flow.arrival_rows(run))
+    return Case(
+        kind="cleared-gradient",
+        message=f"what backward{at(run.source)} gives {named(flow, leaves)} is cleared{at(clearing.source)}, "
+        f"{times(len(looks_of[leaves[0]]))}, before the update{at(flow.events[look].source)} looks for it: no gradient "
+        "was ever used, and the values have not moved.",
+        remedy="in this order: backward(), then the update, then clear the gradients",
+        source=clearing.source,
+        op=clearing.op,
+        subjects=frozenset(leaves),
+        evidence={"leaves": [flow.name(leaf) for leaf in leaves], "passes": len(looks_of[leaves[0]])},
     )
 
 

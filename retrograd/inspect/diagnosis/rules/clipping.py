@@ -85,26 +85,12 @@ def _of_nothing(flow: Flow) -> Iterator[Case]:
 
 
 def _clips(flow: Flow) -> Iterator[tuple[int, Event, list[int]]]:
-    """Yield the calls that clip, and the program's own writes into gradients, with the leaves that these are of.
-
-    What functions that clip or unscale write themselves is part of their calls, and what clears does not clip.
-    """
-    others = {_line(event) for kind in ("clip", "scaling") for _, event in flow.of_kind(kind)}
-    others |= {_line(event) for _, event in flow.of_kind("leaf", change="grad-zeroed")}
-    others |= {_line(event) for _, event in flow.of_kind("optimizer")}
+    """Yield the calls that clip, and the program's own changes of gradients, with the leaves that these are of."""
     for row, event in flow.of_kind("clip"):
         yield row, event, [leaf for leaf in event.data.get("inputs", ()) if leaf in flow.accumulated]
-    summed = {leaf for _, event in flow.of_kind("collective") for leaf in event.data.get("gradients_of", ())}
-    for row, event in flow.of_kind("inplace"):
-        leaf = event.data.get("gradient_of")
-        within = event.data.get("run") is not None  # by a hook: the gradient is about to arrive
-        zeros = event.data.get("range") == [[0.0, 0.0]]
-        if leaf in flow.accumulated and leaf not in summed and not within and not zeros and _line(event) not in others:
-            yield row, event, [leaf]
-
-
-def _line(event: Event) -> tuple[str, int] | None:
-    return None if event.source is None else event.source[:2]
+    for leaf, rows in flow.ledger.changed.items():
+        for row in rows if leaf in flow.accumulated else ():
+            yield row, flow.events[row], [leaf]
 
 
 def _scaled(flow: Flow, found: _Clipped) -> list[int]:
@@ -144,11 +130,11 @@ def _only_measures(flow: Flow, leaves: list[int], bound: object) -> bool:
 
 
 def _is_waiting(flow: Flow, leaf: int, row: int) -> bool:
-    """Whether a leaf may have the whole of a gradient that a step is yet to use.
+    """Whether a leaf may have the whole of a gradient that a step is yet to use, or that a pass is to add to.
 
     What the program sets by itself may be anything, and so may what comes after the last step.
     """
-    if leaf in flow.given_by_hand or leaf in flow.ledger.with_closures:
+    if leaf in flow.given_by_hand or leaf in flow.ledger.with_closures or flow.ledger.carried_on(leaf, row):
         return True
     rows = flow.leaf_events.get((leaf, "step"), [])
     arrived = last_before(flow.accumulated[leaf], row)
@@ -160,7 +146,7 @@ def _is_waiting(flow: Flow, leaf: int, row: int) -> bool:
 
 def _case(flow: Flow, source: SourceLine | None, found: _Clipped, leaves: list[int]) -> Case:
     """Return the case of one line."""
-    event = flow.events[found.rows[0]]
+    op = _op(flow, found.rows[0])
     step = flow.events[flow.leaf_events[leaves[0], "step"][0]]
     run = next((run for run in flow.runs if leaves[0] in flow.arrival_rows(run)), None)
     stepping = f"{receiver(flow.spelling.text(step.source), 'step') or 'optimizer'}.step()"
@@ -169,10 +155,17 @@ def _case(flow: Flow, source: SourceLine | None, found: _Clipped, leaves: list[i
         why = f"each comes before backward{at(run.source) if run else ''} gives any"
     return Case(
         kind="unclipped-gradient",
-        message=f"{event.op}{at(source)} clips nothing that a step uses, {times(len(found.rows))}: {why}, so the "
+        message=f"{op}{at(source)} clips nothing that a step uses, {times(len(found.rows))}: {why}, so the "
         f"gradients of {named(flow, leaves)} are never clipped.",
-        remedy=f"in this order: backward(), then {event.op}(...), then {stepping}",
+        remedy=f"in this order: backward(), then {op}(...), then {stepping}",
         source=source,
-        op=event.op,
+        op=op,
         evidence={"leaves": [flow.name(leaf) for leaf in leaves], "calls": len(found.rows)},
     )
+
+
+def _op(flow: Flow, row: int) -> str:
+    """Return what clips in a row: where the program sets what it has computed, the call that made that."""
+    event = flow.events[row]
+    made = flow.last_producer(event.data["given"], row) if event.kind == "leaf" else None
+    return event.op if made is None else flow.events[made].op

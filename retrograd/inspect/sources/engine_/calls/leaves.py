@@ -55,9 +55,12 @@ class Leaves(Observer):
         change = "grad-cleared" if value is None else "grad-set"
         if value is not None and not any_nonzero(array_of(value)):
             change = "grad-zeroed"
-        self._send("grad", change, t)
-        if value is not None:
-            self.watching.has_gradient(self.watching.number(t), value, self.watching.number(value))
+        if value is None:
+            self._send("grad", change, t)
+            return
+        given = self.watching.number(value)
+        self._send("grad", change, t, given=given)
+        self.watching.has_gradient(self.watching.number(t), value, given)
 
     @guarded
     def data_set(self, t: TensorBase, value: Any) -> None:

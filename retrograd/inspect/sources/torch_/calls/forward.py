@@ -330,6 +330,7 @@ class ForwardWriter:
                     zeros = READBACKS.ask(given, ZEROS)
                 change = "grad-zeroed" if self._is_zero(given) else change
                 self._has_gradient(number, given)
+                more["given"] = number_of(self.table, given)
         elif change == "written" and len(call.args) > 1:
             more["given"] = number_of(self.table, call.args[1])
         if call.error is not None:
