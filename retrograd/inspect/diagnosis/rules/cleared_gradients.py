@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ...graphs.graph import SourceLine
 from ...operators import Trait
+from ...program.places import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.answers import answered_once
 from ..facts.calls import held_by
