@@ -17,7 +17,8 @@ from ...graphs.graph import Graph
 from ...program.places import SourceLine
 from ...recording.events import Event
 from ..text.spelling import Spelling, argument, receiver
-from .calls import CALLS, CallTable
+from .calls import CALLS
+from .leaves import LeafTable
 from .ledger import Ledger
 from .runs import Run
 
@@ -25,7 +26,7 @@ _KEPT_WALKS = 16
 """Walks through all values behind a run that are kept: each may be as long as the recording."""
 
 
-class Flow(CallTable):
+class Flow(LeafTable):
     """One recording, indexed: who made, used, wrote and cut each tensor, and what each backward run reached."""
 
     @cached_property

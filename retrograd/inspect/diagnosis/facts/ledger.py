@@ -13,7 +13,7 @@ from typing import Any
 
 from ...program.places import SourceLine
 from ...recording.events import Event
-from .calls import CallTable
+from .leaves import LeafTable
 
 _CLEARING = ("grad-cleared", "grad-zeroed", "grad-set", "zero_grad")
 """What changes of a leaf leave nothing of its gradient."""
@@ -81,7 +81,7 @@ class Optimizer:
 class Ledger:
     """The optimizers of one recording, their steps, and the gradients that these find."""
 
-    def __init__(self, table: CallTable, accumulated: dict[int, list[int]]) -> None:
+    def __init__(self, table: LeafTable, accumulated: dict[int, list[int]]) -> None:
         self._table = table
         self.accumulated = accumulated
         """Leaf -> rows at which a gradient arrived."""
@@ -182,7 +182,7 @@ class Ledger:
         return self._table.written_after(leaf, first) or any(row > first for row in written)
 
 
-def _changed(table: CallTable) -> dict[int, list[int]]:
+def _changed(table: LeafTable) -> dict[int, list[int]]:
     """Return leaf -> rows at which the program itself changed its gradient to other than zeros, in order.
 
     What functions that clip, unscale, reduce or clear write is part of their calls.
