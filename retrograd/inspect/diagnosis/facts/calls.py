@@ -16,7 +16,6 @@ from ...program.places import SourceLine
 from ...recording.events import Event, Recording
 from ...recording.memory_parts import Part, contiguous, shares_entries
 from ...recording.tensor_facts import TensorFacts
-from ..thresholds import CALLS_OF_A_STEP
 from .detachments import Detachments
 from .row_table import RowTable
 from .runs import Run, runs_of
@@ -269,6 +268,45 @@ class CallTable:
         row = self.switched_off(tensor, before)
         return None if row is None else self.events[row].source
 
+    @cached_property
+    def leaf_events(self) -> dict[tuple[int, str], list[int]]:
+        """(Leaf, change of it or action of an optimizer that holds it) -> the rows that tell of it."""
+        found: dict[tuple[int, str], list[int]] = defaultdict(list)
+        for row, event in self.of_kind("leaf"):
+            found[event.data.get("tensor", -1), event.data.get("change", "")].append(row)
+        for row, event in self.of_kind("optimizer"):
+            for tensor in held_by(event):
+                found[tensor, event.data.get("action", "")].append(row)
+        return found
+
+    @cached_property
+    def reads_of(self) -> dict[int, list[int]]:
+        """Tensor -> the rows at which the program looked at its ``.grad``."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for row, event in self.of_kind("read"):
+            if event.data.get("tensor") is not None:
+                found[event.data["tensor"]].append(row)
+        return found
+
+    @cached_property
+    def optimizer_steps(self) -> list[int]:
+        """The rows at which an optimizer stepped."""
+        return [row for row, _ in self.of_kind("optimizer", action="step")]
+
+    def stepped_between(self, begin: int, end: int) -> bool:
+        """Whether an optimizer stepped after one row and before another."""
+        following = bisect_right(self.optimizer_steps, begin)
+        return following < len(self.optimizer_steps) and self.optimizer_steps[following] < end
+
+    @cached_property
+    def optimized(self) -> dict[int, int]:
+        """Tensor -> row at which the first optimizer that holds it was made."""
+        found: dict[int, int] = {}
+        for row, event in self.of_kind("optimizer"):
+            for tensor in event.data.get("parameters", {}).values():
+                found.setdefault(tensor, row)
+        return found
+
     # -- who made what a tensor holds
 
     def part(self, tensor: int) -> Part | None:
@@ -334,16 +372,6 @@ class CallTable:
                     best = rows[place]
                     break
         return None if best == detached else best
-
-    def made_of(self, tensors: Iterable[int], row: int, wanted: Callable[[int], bool]) -> bool:
-        """Whether tensors were made before a row, in as many calls as a step takes at most, of one that is wanted."""
-        level = list(tensors)
-        for _ in range(CALLS_OF_A_STEP):
-            made = dict.fromkeys(self.last_producer(one, row) for one in level)
-            level = [one for call in made if call is not None for one in self.inputs(call)]
-            if any(map(wanted, level)):
-                return True
-        return False
 
     # -- lines
 

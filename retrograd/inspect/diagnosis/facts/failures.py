@@ -90,7 +90,7 @@ def run_without_graph(flow: Flow) -> Run | None:
 
 def _never_tried(flow: Flow) -> Run | None:
     """Return a run from the last number before an optimizer's step, if none of its steps followed any gradient."""
-    idle = not flow.given_by_hand and not any(run.accumulates for run in flow.runs) and not flow.error_text
+    idle = not flow.ledger.given_by_hand and not any(run.accumulates for run in flow.runs) and not flow.error_text
     if not idle or not flow.optimizer_steps:
         return None
     step = flow.optimizer_steps[-1]

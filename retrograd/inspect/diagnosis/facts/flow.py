@@ -17,8 +17,7 @@ from ...graphs.graph import Graph
 from ...program.places import SourceLine
 from ...recording.events import Event
 from ..text.spelling import Spelling, argument, receiver
-from .calls import CALLS
-from .leaves import LeafTable
+from .calls import CALLS, CallTable
 from .ledger import Ledger
 from .runs import Run
 
@@ -26,7 +25,7 @@ _KEPT_WALKS = 16
 """Walks through all values behind a run that are kept: each may be as long as the recording."""
 
 
-class Flow(LeafTable):
+class Flow(CallTable):
     """One recording, indexed: who made, used, wrote and cut each tensor, and what each backward run reached."""
 
     @cached_property
@@ -303,7 +302,7 @@ class Flow(LeafTable):
 
         Of a root that no recorded call made, as one that ``torch.func`` unwraps, nobody knows what it reaches.
         """
-        found = self.given_by_hand | set(self.accumulated)
+        found = self.ledger.given_by_hand | set(self.accumulated)
         for run in self.runs:
             if run.nested and run.accumulates and not run.inputs and not run.error:  # a checkpoint's own
                 found |= self.leaves_behind(self.reached_by(run))

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...program.places import SourceLine
 from ...recording.events import Event
-from .leaves import LeafTable
+from ..thresholds import CALLS_OF_A_STEP
+from .calls import CallTable
 
-_CLEARING = ("grad-cleared", "grad-zeroed", "grad-set", "zero_grad")
-"""What changes of a leaf leave nothing of its gradient."""
+_CLEARING = ("grad-cleared", "grad-zeroed", "zero_grad")
+"""What changes of a leaf leave nothing of its gradient, beside setting it to another one."""
 _NONE_HELD: dict[str, int] = {}
 
 
@@ -81,7 +82,7 @@ class Optimizer:
 class Ledger:
     """The optimizers of one recording, their steps, and the gradients that these find."""
 
-    def __init__(self, table: LeafTable, accumulated: dict[int, list[int]]) -> None:
+    def __init__(self, table: CallTable, accumulated: dict[int, list[int]]) -> None:
         self._table = table
         self.accumulated = accumulated
         """Leaf -> rows at which a gradient arrived."""
@@ -97,6 +98,10 @@ class Ledger:
         self.with_closures: set[int] = set()
         """The leaves of steps that call closures."""
         self.changed = _changed(table)
+        """Leaf -> rows at which the program itself changed its gradient to other than zeros, in order."""
+        self._set: dict[int, list[int]] = {}
+        """Leaf -> rows at which the program set its gradient to other than it made of the one before."""
+        self._enter_settings()
         for row, event in table.of_kind("optimizer"):
             self._enter(row, event)
         arrivals = table.rows.get("accumulate", [])
@@ -129,6 +134,35 @@ class Ledger:
         elif action == "stepped" and known.steps:
             known.steps[-1].end = row
 
+    def _enter_settings(self) -> None:
+        """Tell gradients that the program made of those before them from others."""
+        latest: dict[int, int] = {}
+        for row, event in self._table.of_kind("leaf", change="grad-set"):
+            leaf, given = event.data.get("tensor", -1), event.data.get("given", -1)
+            own = given >= 0 and self._is_own_gradient(leaf, given, row, latest.get(leaf, -1))
+            (self.changed if own else self._set).setdefault(leaf, []).append(row)
+            latest[leaf] = given
+        for rows in self.changed.values():
+            rows.sort()
+
+    def _is_own_gradient(self, leaf: int, given: int, row: int, latest: int) -> bool:
+        """Whether what a leaf was given as its gradient was made, a few calls ago, of the one that it had.
+
+        That one is the latest that it was given, or known by its shape, and by no recorded call having made it.
+        """
+        table, shape = self._table, self._table.facts(leaf).shape
+
+        def had(tensor: int) -> bool:
+            unmade = not table.made_in.get(tensor) and not table.requires_grad(tensor)
+            return tensor == latest or (unmade and table.facts(tensor).shape == shape)
+
+        return leaf in self.accumulated and made_of(table, [given], row, had)
+
+    @property
+    def given_by_hand(self) -> set[int]:
+        """Leaves whose ``.grad`` the program set itself, to other than what it made of that."""
+        return set(self._set)
+
     # -- gradients of one leaf
 
     def arrivals(self, leaf: int, after: int, before: int) -> list[int]:
@@ -142,8 +176,8 @@ class Ledger:
 
     def cleared_at(self, leaf: int, before: int) -> int:
         """Return the row at which a leaf's gradient was last cleared before another, -1 for none."""
-        changes = (self._table.leaf_events.get((leaf, change), ()) for change in _CLEARING)
-        return max(last_before(rows, before) for rows in changes)
+        changes = [self._table.leaf_events.get((leaf, change), ()) for change in _CLEARING]
+        return max(last_before(rows, before) for rows in (*changes, self._set.get(leaf, ())))
 
     def carried_on(self, leaf: int, row: int) -> bool:
         """Whether the next gradient to arrive at a leaf after a row is added to the one that the leaf has there."""
@@ -182,16 +216,15 @@ class Ledger:
         return self._table.written_after(leaf, first) or any(row > first for row in written)
 
 
-def _changed(table: LeafTable) -> dict[int, list[int]]:
-    """Return leaf -> rows at which the program itself changed its gradient to other than zeros, in order.
+def _changed(table: CallTable) -> dict[int, list[int]]:
+    """Return leaf -> rows at which the program itself wrote into its gradient, and other than zeros.
 
     What functions that clip, unscale, reduce or clear write is part of their calls.
     """
     told = [event for kind in ("clip", "scaling", "optimizer") for _, event in table.of_kind(kind)]
     told += [event for _, event in table.of_kind("leaf", change="grad-zeroed")]
     others = {_line(event) for event in told}
-    own = {leaf: rows for (leaf, change), rows in table.leaf_events.items() if change == "grad-changed"}
-    found = {leaf: list(rows) for leaf, rows in own.items()}
+    found: dict[int, list[int]] = {}
     summed = {leaf for _, event in table.of_kind("collective") for leaf in event.data.get("gradients_of", ())}
     for row, event in table.of_kind("inplace"):
         leaf = event.data.get("gradient_of")
@@ -199,11 +232,22 @@ def _changed(table: LeafTable) -> dict[int, list[int]]:
         zeros = event.data.get("range") == [[0.0, 0.0]]
         if leaf is not None and leaf not in summed and not within and not zeros and _line(event) not in others:
             found.setdefault(leaf, []).append(row)
-    return {leaf: sorted(rows) for leaf, rows in found.items()}
+    return found
 
 
 def _line(event: Event) -> tuple[str, int] | None:
     return None if event.source is None else event.source[:2]
+
+
+def made_of(table: CallTable, tensors: Iterable[int], row: int, wanted: Callable[[int], bool]) -> bool:
+    """Whether tensors were made before a row, in as many calls as a step takes at most, of one that is wanted."""
+    level = list(tensors)
+    for _ in range(CALLS_OF_A_STEP):
+        made = dict.fromkeys(table.last_producer(one, row) for one in level)
+        level = [one for call in made if call is not None for one in table.inputs(call)]
+        if any(map(wanted, level)):
+            return True
+    return False
 
 
 def last_before(rows: Sequence[int], row: int) -> int:

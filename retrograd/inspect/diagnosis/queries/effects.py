@@ -27,7 +27,7 @@ def certain_effects(flow: Flow) -> Iterator[Case]:
 def _without_gradient(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line whose leaves an optimizer steps and no pass ever gave a gradient."""
     stepped = set().union(*(held_by(flow.events[row]) for row in flow.optimizer_steps))
-    lacking = stepped - flow.got_gradient - flow.given_by_hand - flow.accumulated.keys()
+    lacking = stepped - flow.got_gradient - flow.ledger.given_by_hand - flow.accumulated.keys()
     wanted = [leaf for leaf in sorted(lacking) if flow.is_leaf(leaf) and flow.requires_grad(leaf)]
     passes = sum(run.accumulates for run in flow.runs)
     roots = {root for run in flow.runs for root in run.roots}

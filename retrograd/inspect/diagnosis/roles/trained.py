@@ -37,7 +37,7 @@ def used_gradients(flow: Flow) -> set[int]:
     """
     later = flow.behind_losses.tensors
     taken = {one.leaf for one in taken_gradients(flow) if one.gradient in later}
-    return taken.union(flow.given_by_hand, *(run.inputs for run in flow.runs))
+    return taken.union(flow.ledger.given_by_hand, *(run.inputs for run in flow.runs))
 
 
 @answered_once
@@ -121,7 +121,7 @@ def without_any_grad(flow: Flow) -> set[int]:
     held: dict[object, set[int]] = {}
     for event in map(flow.events.__getitem__, flow.optimizer_steps):
         held.setdefault(event.data.get("owner"), set()).update(held_by(event))
-    with_grad = flow.given_by_hand | set(flow.accumulated)
+    with_grad = flow.ledger.given_by_hand | set(flow.accumulated)
     found = {leaf for leaves in held.values() if with_grad.isdisjoint(leaves) for leaf in leaves}
     if not flow.optimizer_steps:
         found |= {leaf for leaf in flow.reads_of.keys() - with_grad if awaited(flow, leaf)}

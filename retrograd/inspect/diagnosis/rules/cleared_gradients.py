@@ -14,7 +14,7 @@ from ..base import Case, Check, Kind, Stage
 from ..facts.answers import answered_once
 from ..facts.calls import held_by
 from ..facts.flow import Flow
-from ..facts.ledger import first_between, last_before
+from ..facts.ledger import first_between, last_before, made_of
 from ..facts.runs import Run
 from ..text.spelling import receiver
 from ..text.words import at, listed, named, times
@@ -50,7 +50,7 @@ CHECK = Check("accumulation", KINDS, find)
 
 def _used_otherwise(flow: Flow, steps: list[int], held: set[int]) -> bool:
     """Whether steps call closures, or the program reads or sets gradients itself."""
-    looked_at = any(_is_looked_at(flow, leaf) for leaf in held) or not held.isdisjoint(flow.given_by_hand)
+    looked_at = any(_is_looked_at(flow, leaf) for leaf in held) or not held.isdisjoint(flow.ledger.given_by_hand)
     return looked_at or any(flow.ledger.step_at[row].has_closure for row in steps)
 
 
@@ -118,7 +118,7 @@ def _looked_for(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that clears gradients unused, in every pass, before steps by hand look for them."""
     lines: dict[SourceLine | None, dict[int, list[int]]] = {}
     for leaf, arrivals in flow.accumulated.items():
-        if len(arrivals) >= HABIT and leaf not in flow.given_by_hand and leaf not in flow.ledger.changed:
+        if len(arrivals) >= HABIT and leaf not in flow.ledger.given_by_hand and leaf not in flow.ledger.changed:
             looks = _looks_behind_clearing(flow, leaf, arrivals)
             if looks and len({flow.events[row].source for row in (*arrivals, *looks)}) <= 2:  # both of a loop
                 source = flow.events[flow.ledger.cleared_at(leaf, looks[0])].source
@@ -168,7 +168,7 @@ def _steps_of_nothing(flow: Flow, leaf: int) -> Iterator[int]:
     gradients = {flow.target(row) for row in near if flow.events[row].data.get("gradient_of") == leaf}
     for row in flow.writes_into(leaf) if gradients else ():
         others = [given for given in flow.inputs(row) if given != leaf]
-        if not gradients.isdisjoint(others) or flow.made_of(others, row, gradients.__contains__):
+        if not gradients.isdisjoint(others) or made_of(flow, others, row, gradients.__contains__):
             yield row
 
 

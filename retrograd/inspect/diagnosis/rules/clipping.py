@@ -134,7 +134,7 @@ def _is_waiting(flow: Flow, leaf: int, row: int) -> bool:
 
     What the program sets by itself may be anything, and so may what comes after the last step.
     """
-    if leaf in flow.given_by_hand or leaf in flow.ledger.with_closures or flow.ledger.carried_on(leaf, row):
+    if leaf in flow.ledger.given_by_hand or leaf in flow.ledger.with_closures or flow.ledger.carried_on(leaf, row):
         return True
     rows = flow.leaf_events.get((leaf, "step"), [])
     arrived = last_before(flow.accumulated[leaf], row)

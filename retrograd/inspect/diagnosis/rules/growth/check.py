@@ -29,7 +29,7 @@ KINDS = {
 }
 _GATHERING = (Trait.JOINING, Trait.WRITING, Trait.EXTREME, Trait.FILLING)
 """What else has in its result both what it was given of the steps before and what is new."""
-_CLEARING = ("grad-cleared", "grad-set", "grad-changed", "zero_grad")
+_CLEARING = ("grad-cleared", "grad-set", "zero_grad")
 """What takes the old gradient, with its history, out of ``.grad``."""
 _PUTTING = frozenset({"append", "appendleft", "add", "push", "extend", "put"})
 

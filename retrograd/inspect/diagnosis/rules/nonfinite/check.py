@@ -46,7 +46,7 @@ def find(flow: Flow) -> Iterator[Case]:
 
 def _only_asked(flow: Flow, bad: list[Run]) -> bool:
     """Whether optimizers step by finite gradients alone, and what is bad was only asked for, as for a figure."""
-    trained = bool(flow.optimizer_steps and flow.accumulated) and not flow.given_by_hand
+    trained = bool(flow.optimizer_steps and flow.accumulated) and not flow.ledger.given_by_hand
     return trained and not any(run.accumulates for run in bad)
 
 

@@ -157,7 +157,7 @@ def _taught(flow: Flow, held: dict[int, int]) -> list[int]:
     for event, runs in steps_with_runs(flow):
         reached = [flow.arrivals_in(run).keys() for run in runs]
         stepped = held_by(event)
-        vain = flow.given_by_hand.union(*reached).isdisjoint(stepped)
+        vain = flow.ledger.given_by_hand.union(*reached).isdisjoint(stepped)
         found.update(*(leaves for leaves in reached if vain or not leaves.isdisjoint(held)))
     return [leaf for leaf in flow.accumulated if leaf in found]
 

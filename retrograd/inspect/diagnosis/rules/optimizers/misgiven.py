@@ -28,7 +28,7 @@ def _idle(flow: Flow, missing: set[int]) -> int | None:
     idle: dict[object, bool] = {}
     for event, runs in steps_with_runs(flow):
         reached = {leaf for run in runs for leaf in flow.arrivals_in(run)}
-        with_grad = reached | flow.given_by_hand  # set by hand as of master copies
+        with_grad = reached | flow.ledger.given_by_hand  # set by hand as of master copies
         vain = bool(reached & missing) and with_grad.isdisjoint(held_by(event))
         idle[event.data.get("owner")] = vain and idle.get(event.data.get("owner"), True)
     made = flow.of_kind("optimizer", action="made")
