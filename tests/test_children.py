@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from side_by_side import OURS, finish, retrograd, start
 
-from retrograd.cli.children.nest import BEGUN, LEFT, MOST, QUIET, SEEN, TRAINED, Nest
+from retrograd.cli.children.recording_folder import BEGUN, LEFT, MOST, QUIET, SEEN, TRAINED, RecordingFolder
 from retrograd.inspect.recording.loading import load_recording
 
 JOB = """
@@ -259,26 +259,26 @@ def test_one_stream(tmp_path: Path) -> None:
 
 def test_no_more_than_enough(tmp_path: Path) -> None:
     """Of workers without a backward pass few recordings are kept, and those that train have room beside them."""
-    nest = Nest(str(tmp_path))
+    folder = RecordingFolder(str(tmp_path))
     for number in range(MOST[QUIET] + 2):
-        place = nest.enter(f"1-{number}")
-        place.become(BEGUN)
-        place.become(QUIET if place.has_room(QUIET) else LEFT)
+        file = folder.enter(f"1-{number}")
+        file.become(BEGUN)
+        file.become(QUIET if file.has_room(QUIET) else LEFT)
 
-    assert (len(nest.recorded()), nest.left()) == (MOST[QUIET], 2)
-    assert nest.enter("1-99").has_room(TRAINED)
+    assert (len(folder.recorded()), folder.left()) == (MOST[QUIET], 2)
+    assert folder.enter("1-99").has_room(TRAINED)
 
 
 def test_of_which_there_is_no_recording(tmp_path: Path) -> None:
     """Counted is who was started and never came, or came and did not end; not who had nothing to record."""
-    nest = Nest(str(tmp_path))
-    nest.start("1-0", os.getpid() + 1)  # it never came
-    nest.start("1-1", os.getpid() + 2)  # a shell: what it started came
-    nest.enter("1-1").become(SEEN)
-    assert nest.unrecorded() == 1
+    folder = RecordingFolder(str(tmp_path))
+    folder.start("1-0", os.getpid() + 1)  # it never came
+    folder.start("1-1", os.getpid() + 2)  # a shell: what it started came
+    folder.enter("1-1").become(SEEN)
+    assert folder.unrecorded() == 1
 
-    place = nest.enter("")
-    place.become(BEGUN)
-    assert nest.unrecorded() == 2
-    place.become(TRAINED)
-    assert nest.unrecorded() == 1
+    file = folder.enter("")
+    file.become(BEGUN)
+    assert folder.unrecorded() == 2
+    file.become(TRAINED)
+    assert folder.unrecorded() == 1

@@ -15,8 +15,8 @@ import pytest
 from side_by_side import environment, retrograd
 
 from retrograd.cli.launcher import Launch, launched, outside_a_job
-from retrograd.cli.lifeline import lifeline, put_off
-from retrograd.cli.stacks import Answering, ask, told_text
+from retrograd.cli.signal_saving import put_off, saved_on_signals
+from retrograd.cli.stacks import Answering, ask, stacks_text
 from retrograd.inspect.differences import diff
 from retrograd.inspect.lineup.lineup import Lineup
 from retrograd.inspect.recording.loading import load_recording
@@ -204,7 +204,7 @@ def test_a_rank_that_never_comes_back(tmp_path: Path, monkeypatch: pytest.Monkey
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         (one,) = ask()
         assert (one.process, one.rank, one.script) == (started.pid, 0, "train.py")
-        assert f"rank 0 of train.py\n  MainThread\n    holds at {tmp_path}/train.py:6\n" in told_text([one])
+        assert f"rank 0 of train.py\n  MainThread\n    holds at {tmp_path}/train.py:6\n" in stacks_text([one])
 
         started.send_signal(signal.SIGINT)
         assert b"there is no recording of rank 1" in started.stderr.readline()
@@ -231,7 +231,7 @@ def test_a_process_that_becomes_a_rank(tmp_path: Path, monkeypatch: pytest.Monke
     answering.end()
 
     assert (one.process, one.rank, one.script) == (os.getpid(), 1, "spawns.py")
-    assert "test_a_process_that_becomes_a_rank" in told_text([one])
+    assert "test_a_process_that_becomes_a_rank" in stacks_text([one])
     assert ask() == []
 
 
@@ -261,7 +261,7 @@ def test_a_save_that_has_begun_ends_before_the_last_one() -> None:
 
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
-        with lifeline(slowly):
+        with saved_on_signals(slowly):
             os.kill(os.getpid(), signal.SIGTERM)
         order.append("after")
     finally:

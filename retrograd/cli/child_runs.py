@@ -30,7 +30,7 @@ from .target import Target
 
 
 def lay_over(texts: str) -> None:
-    """Let the files that a JSON object names read as it says, for what runs the script and for imports."""
+    """Make imports, and the script itself, read the given text for each file that a JSON object names."""
     with open(texts, encoding="utf-8") as stream:
         found: dict[str, str] = json.load(stream)
     for file, text in found.items():
@@ -39,12 +39,12 @@ def lay_over(texts: str) -> None:
 
 
 class _Finder:
-    """Finds the modules whose files read otherwise."""
+    """Finds modules whose text is replaced."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module that reads otherwise, nothing for others."""
+        """Return the spec of a module whose text is replaced, None for others."""
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and spec.origin is not None and kept_text(os.path.abspath(spec.origin)) is not None:
             spec.loader = _Loader(name, spec.origin)
@@ -53,10 +53,10 @@ class _Finder:
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module from the text that its file reads as; compiled files are left alone."""
+    """Loads a module from its replacement text; compiled files are left alone."""
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compile the text."""
+        """Compile the replacement text."""
         path = self.get_filename(fullname)
         return compile(kept_text(os.path.abspath(path)) or "", path, "exec", dont_inherit=True)
 
@@ -83,7 +83,7 @@ class _SeedsTorch:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of ``torch``, nothing for other modules."""
+        """Return the spec of ``torch``, None for other modules."""
         spec = PathFinder.find_spec(name, path, target) if name == "torch" else None
         if spec is not None and spec.loader is not None:
             _seed_after(spec.loader)
@@ -91,7 +91,7 @@ class _SeedsTorch:
 
 
 def _seed_after(loader: Any) -> None:
-    """Shadow ``exec_module`` on this one loader."""
+    """Seed at the end of ``exec_module``, which is shadowed on this one loader."""
     run = loader.exec_module
 
     def exec_module(module: Any) -> None:
@@ -108,7 +108,7 @@ def _seed_after(loader: Any) -> None:
 
 _FLAGS = {"module": "-m", "code": "-c"}
 TYPED = "<string>"
-"""What the code that follows ``-c`` is called as a file."""
+"""The file name that Python gives to code passed with ``-c``."""
 
 
 def run_recorded(
@@ -120,11 +120,10 @@ def run_recorded(
     limit: float | None = None,
     keep: str = str(KEPT),
 ) -> int | None:
-    """Run a program once, recorded at level ``full`` into a file; return its exit code, None if it took too long.
+    """Run a program once, recorded at level ``full`` into a file; return its exit code, or None on timeout.
 
-    It has no standard input; what it prints is dropped unless it is to be ``shown``.
-    ``texts``: what files of the program are to read as, in place of what is on disk, which stays as it is.
-    ``limit``: seconds.  ``keep``: as the option of ``trace``.
+    Its standard input is empty, and its output is dropped unless ``shown``. ``texts`` replaces the text of files
+    without changing them on disk. ``limit`` is in seconds; ``keep`` is the option of ``trace``.
     """
     if texts and target.kind == "code":
         target = replace(target, text=texts.get(TYPED, target.text))
@@ -154,7 +153,7 @@ def run_recorded(
 
 
 def _end(process: subprocess.Popen[bytes], *, whole_group: bool) -> None:
-    """End a process that still runs, with those that it started."""
+    """Kill a process that is still running and the processes that it started."""
     if process.poll() is None:
         if whole_group and hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

@@ -18,7 +18,7 @@ _PROGRAM = "__main__"
 
 
 class Environment:
-    """Modules, paths and finders as they are when it is made.
+    """Snapshot of this process's modules, paths and finders.
 
     The program's folder may hold a ``rich.py``; its own ``open`` or ``print`` may do something else; it may have
     emptied ``sys.modules`` or put other modules there.
@@ -30,7 +30,7 @@ class Environment:
 
     @contextmanager
     def restored(self) -> Iterator[None]:
-        """Have it again until the block ends; then the process is as the program left it."""
+        """Restore the snapshot inside the block; afterwards the process is as the program left it."""
         theirs = sys.path, sys.stdout, sys.modules, sys.meta_path, sys.path_hooks
         their_builtins, their_table = vars(builtins).copy(), self._table.copy()
         vars(builtins).update(_BUILTINS)
@@ -45,7 +45,7 @@ class Environment:
             vars(builtins).update(their_builtins)
 
     def _usable(self, path: list[Any]) -> dict[str, ModuleType]:
-        """What was loaded before, and what has been loaded since but for what hides a module of ours.
+        """Return the modules of the snapshot and those loaded since, except any that hide a module of ours.
 
         Threads of the program may still run: what a library enters below its name stays, or they would load it anew.
         """
@@ -57,14 +57,14 @@ class Environment:
         return since | self._modules | main
 
     def _find_only(self, modules: dict[str, ModuleType]) -> None:
-        """Let the import system find these modules and no others; at no time does it find fewer."""
+        """Let the import system find these modules and no others; at no moment does it find fewer."""
         self._table.update(modules)
         for name in self._table.keys() - modules.keys():
             del self._table[name]
 
 
 def _is_theirs(module: Any, folders: tuple[str, ...]) -> bool:
-    """Whether the program made this entry of ``sys.modules``, or its folders hold the file; runs no code of it."""
+    """Whether the program put this module into ``sys.modules``, or has its file; runs none of its code."""
     if not issubclass(type(module), ModuleType):
         return True
     spec = vars(module).get("__spec__")
@@ -73,24 +73,24 @@ def _is_theirs(module: Any, folders: tuple[str, ...]) -> bool:
 
 
 def _is_ours(name: str, table: dict[str, ModuleType]) -> bool:
-    """Whether there is a module of this name where ours are found: on our path, or in the package around it."""
+    """Whether a module of this name exists where ours are: on our path, or in its parent package."""
     around = name.rpartition(".")[0]
     folders = _folders_of(table.get(around)) if around else _OWN_PATH
     return PathFinder.find_spec(name, folders) is not None
 
 
 def _folders_of(package: object) -> list[str]:
-    """Return where a package has its modules; runs no code of the program."""
+    """Return the folders of a package's modules; runs no code of the program."""
     found = vars(package).get("__path__") if issubclass(type(package), ModuleType) else None
     return [folder for folder in found if _is_text(folder)] if type(found) is list else []
 
 
 def _with_those_around(name: str) -> list[str]:
-    """Return a module's name and those of the packages around it."""
+    """Return the name of a module and those of its parent packages."""
     parts = name.split(".")
     return [".".join(parts[: end + 1]) for end in range(len(parts))]
 
 
 def _is_text(value: object) -> bool:
-    """Whether a path is a text: a program may put anything on ``sys.path``."""
+    """Whether an entry of ``sys.path`` is text: a program may put anything there."""
     return type(value) is str

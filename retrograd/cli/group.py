@@ -25,7 +25,7 @@ class CommandFolder(click.Group):
     """A click group that finds its commands by listing ``cli/commands``."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands, sorted; nothing is imported for it."""
+        """Return the names of all commands, sorted; imports none of them."""
         return sorted(_command_modules())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -43,7 +43,7 @@ class CommandFolder(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that was typed; of a misspelt one say which was probably meant."""
+        """Find the command that was typed; for a misspelt one, suggest the nearest name."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -53,7 +53,7 @@ class CommandFolder(click.Group):
             raise click.UsageError(f"{error.message} Did you mean {meant[0]!r}?", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands; what each is for is read from its file, which costs a tenth of importing it."""
+        """Write the list of commands; their docstrings are read from files, which is faster than to import them."""
         names = _command_modules()
         room = formatter.width - 6 - max(map(len, names))
         rows = [(name, click.Command(name, help=_doc(names[name])).get_short_help_str(room)) for name in sorted(names)]
@@ -131,7 +131,7 @@ def cli() -> None:
 
 
 def requested_run() -> RequestedRun:
-    """Run the command that was typed, and return the program that it wants to be run; without one the process ends."""
+    """Run the command that was typed; return the program that it asks to run, or end the process."""
     try:
         wanted = _outcome()
     except OSError as error:  # of help and version, which click prints
@@ -146,7 +146,7 @@ def requested_run() -> RequestedRun:
 
 
 def _outcome() -> RequestedRun | int | None:
-    """Run the command that was typed and return what it returns, or its exit code; Ctrl-C is the caller's to handle."""
+    """Run the command that was typed and return its result or exit code; the caller handles Ctrl-C."""
     try:
         outcome: RequestedRun | int | None = cli.main(prog_name="retrograd", standalone_mode=False)
     except click.ClickException as error:

@@ -25,7 +25,7 @@ def leave_by_interrupt() -> NoReturn:
 
 @contextmanager
 def silent_interrupt() -> Iterator[None]:
-    """Let Ctrl-C end the process at once while modules are loaded: a traceback of imports would help nobody."""
+    """Make Ctrl-C end the process at once while modules are loaded: a traceback of imports would help nobody."""
     before = signal.getsignal(signal.SIGINT)
     ours = before is signal.default_int_handler and threading.current_thread() is threading.main_thread()
     if not ours:  # ignored below nohup, or the business of whoever calls us
@@ -39,4 +39,4 @@ def silent_interrupt() -> Iterator[None]:
 
 
 def _shown_already(*_: object) -> None:
-    """Stand in for ``sys.excepthook`` where the traceback has been shown."""
+    """Replaces ``sys.excepthook`` where the traceback has been shown already."""

@@ -12,9 +12,9 @@ _VARIABLES = (
     ("PMI_RANK", "PMI_SIZE"),  # MPICH, Intel MPI
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),  # srun
 )
-"""Names of rank and world size, the most telling first."""
+"""Names of rank and world size, the most reliable first."""
 RESTARTS = "TORCHELASTIC_RESTART_COUNT"
-"""How often torchrun has started the job again after a rank failed."""
+"""How often torchrun has restarted the job after a rank failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ class Launch:
     rank: int
     world_size: int
     attempt: int = 0
-    """How often the job was started before."""
+    """How often the job was restarted before."""
 
     def own(self, path: str, suffixes: tuple[str, ...]) -> str:
-        """Return this rank's own path instead of the one that all ranks were given: ``run.rank0.json``.
+        """Return this rank's own file for a path that all ranks were given: ``run.rank0.json``.
 
         ``suffixes`` are those of the format; a job of one process keeps the path.  What was written before a restart is
         kept: the second attempt writes ``run.attempt1.rank0.json``.
@@ -37,7 +37,7 @@ class Launch:
 
 
 def beside(path: str, suffixes: tuple[str, ...], mark: str) -> str:
-    """Return a path with a mark before its suffix, which is the longest of these that it has, or any."""
+    """Insert a mark before a path's suffix: the longest of ``suffixes`` that it has, else any."""
     fitting = [suffix for suffix in suffixes if path.lower().endswith(suffix)]
     end = len(max(fitting, key=len)) if fitting else len(os.path.splitext(path)[1])
     stem, suffix = path[: len(path) - end], path[len(path) - end :]
@@ -45,13 +45,13 @@ def beside(path: str, suffixes: tuple[str, ...], mark: str) -> str:
 
 
 def outside_a_job(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which ``launched`` finds no launcher."""
+    """Return an environment without the variables of launchers."""
     ranks = {rank for rank, _ in _VARIABLES}
     return {name: value for name, value in environment.items() if name not in ranks}
 
 
 def launched(environment: Mapping[str, str] | None = None) -> Launch | None:
-    """Return which process of a job this is, or None for one that no launcher started."""
+    """Return this process's rank and job size, or None if no launcher started it."""
     environment = os.environ if environment is None else environment
     for rank, size in _VARIABLES:
         numbers = (environment.get(rank, ""), environment.get(size, ""))

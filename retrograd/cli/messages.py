@@ -11,9 +11,9 @@ from typing import NoReturn, TextIO
 from ..errors import OutputError, RetrogradError
 
 INTERRUPTED = "interrupted; what was not yet written is lost."
-"""What is said of Ctrl-C, before the process dies of it."""
+"""Printed after Ctrl-C, before the process dies of it."""
 _said: set[str] = set()
-"""Failures that were reported."""
+"""Failures that were already reported."""
 
 
 def one_line(text: str) -> str:
@@ -50,7 +50,7 @@ def forget_stdout() -> None:
 
 
 def leave_by_broken_pipe() -> NoReturn:
-    """Where nobody reads any more, let the process die of SIGPIPE; it ends with 1 where there is no such signal."""
+    """Die of SIGPIPE when the reader closed the pipe; exit with 1 where there is no such signal."""
     number = getattr(signal, "SIGPIPE", None)
     if number is not None:
         signal.signal(number, signal.SIG_DFL)
@@ -66,7 +66,7 @@ def first_stderr() -> TextIO | None:
 
 
 def _write_stderr(text: str) -> None:
-    """Write to the first stderr, if it still can be written to."""
+    """Write to the original stderr, if it is still open."""
     stream = first_stderr()
     if stream is None:
         return

@@ -27,7 +27,7 @@ FILE = "pyproject.toml"
 
 
 def defaults_for(command: click.Command, parent: click.Context | None = None) -> dict[str, Any]:
-    """Return option name -> value as click wants it; raises ``UsageError`` for a file or value that makes no sense.
+    """Return option names and values for click; raises ``UsageError`` for an invalid file or value.
 
     ``parent`` knows the other commands, for a key that this one has not may be theirs.
     """
@@ -54,7 +54,7 @@ def defaults_for(command: click.Command, parent: click.Context | None = None) ->
 
 
 def _tool_table() -> dict[str, Any]:
-    """Return ``[tool.retrograd]``, or nothing when there is no such file or table."""
+    """Return ``[tool.retrograd]``, empty when there is no such file or table."""
     path = Path(FILE)
     try:
         text = path.read_text(encoding="utf-8")
@@ -73,7 +73,7 @@ def _tool_table() -> dict[str, Any]:
 
 
 def _settable(command: click.Command) -> dict[str, click.Option]:
-    """Return a command's configurable options by long name; arguments that say what to run have none."""
+    """Return a command's configurable options by long name, without those that say what to run."""
     options = [option for option in command.params if isinstance(option, click.Option)]
     long = [(word, option) for option in options for word in option.opts if word.startswith("--")]
     return {word.removeprefix("--").replace("-", "_"): option for word, option in long}
@@ -85,7 +85,7 @@ def _spellings(options: dict[str, click.Option]) -> set[str]:
 
 
 def _refuse_unknown(keys: set[str], parent: click.Context) -> None:
-    """Raise ``UsageError`` for a key that is an option of no command; the others are loaded only if there is one."""
+    """Raise ``UsageError`` for a key that no command has as an option; other commands are loaded only if needed."""
     group = parent.command
     if not keys or not isinstance(group, click.Group):
         return
@@ -98,7 +98,7 @@ def _refuse_unknown(keys: set[str], parent: click.Context) -> None:
 
 
 def _fitting(value: Any, option: click.Option, name: str) -> Any:
-    """Return a value from TOML as click takes it: a list for an option that may be repeated, else one value."""
+    """Convert a TOML value for click: a list for an option that may be repeated, else one value."""
     if option.multiple:
         return value if isinstance(value, list) else [value]
     if isinstance(value, (list, dict)):
@@ -107,7 +107,7 @@ def _fitting(value: Any, option: click.Option, name: str) -> Any:
 
 
 def _example(command: click.Command) -> str:
-    """Return how to write a command's own table."""
+    """Return an example of a command's own table."""
     return f"Write [tool.retrograd.{command.name}] on a line of its own and the options below it."
 
 
@@ -174,7 +174,7 @@ class _DrawingFormat(click.Option):
     def __init__(self, *names: Any, besides: tuple[str, ...] = (), **settings: Any) -> None:
         super().__init__(*names, **settings)
         self.besides = besides
-        """Forms of the command's own, which no renderer writes."""
+        """Formats of the command itself, which no renderer writes."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the names of the option, and its help with all formats."""
@@ -185,7 +185,7 @@ class _DrawingFormat(click.Option):
 def output_options(
     name: str, *forms: str, draws: bool = False, multiple: bool = False, instead: str = ""
 ) -> Callable[[Function], Function]:
-    """Add ``-o`` and ``-f`` to a command: where to write, and in which of these formats, or of those that draw graphs.
+    """Add ``-o`` and ``-f``: where to write, and in which of these formats, or of all that draw graphs.
 
     ``instead`` says what is not done then.
     """
@@ -216,7 +216,7 @@ def eager_option(command: Function) -> Function:
     option = click.option(
         "--eager",
         is_flag=True,
-        help="Run regions of torch.compile uncompiled, so that their layers and lines are seen.",
+        help="Run what torch.compile compiles uncompiled, so that its layers and lines are recorded.",
     )
     return option(command)
 
@@ -226,7 +226,7 @@ def children_option(command: Function) -> Function:
     option = click.option(
         "--children",
         is_flag=True,
-        help="Record each process of Python that SCRIPT starts, too: by fork, multiprocessing or a command.",
+        help="Also record each Python process that SCRIPT starts: by fork, multiprocessing or a command.",
     )
     return option(command)
 
@@ -236,8 +236,8 @@ def digest_option(command: Function) -> Function:
     option = click.option(
         "--digest",
         is_flag=True,
-        help="Of a job of many ranks: compare digests of the parameters after each step of an optimizer, in a tree, "
-        "and keep the recordings of rank 0 and of a few ranks on each side where they differ.",
+        help="For jobs of many ranks: compare digests of the parameters after each optimizer step, in a tree, and "
+        "keep the recordings of rank 0 and, where ranks differ, of a few ranks on each side.",
     )
     return option(command)
 
@@ -268,8 +268,8 @@ def keep_option(command: Function) -> Function:
         default=str(KEPT),
         show_default=True,
         metavar="N|all",
-        help="Of a program of more steps, keep N in full: the first, the last, those in which something changed or "
-        "went wrong, and a sample; of the rest, totals.",
+        help="Keep at most N steps in full: the first, the last, those in which something changed or went wrong, "
+        "and a sample; the other steps are only summed up.",
     )
     return option(command)
 
@@ -280,7 +280,7 @@ class StepType(click.ParamType):  # type: ignore[type-arg]  # no parameters befo
     name = "step"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int:
-        """Return the step as the renderers take it."""
+        """Return the step as the renderers expect it."""
         if value in ("last", "all"):
             return str(value)
         try:
@@ -290,12 +290,12 @@ class StepType(click.ParamType):  # type: ignore[type-arg]  # no parameters befo
 
 
 class StepsType(click.ParamType):  # type: ignore[type-arg]
-    """Steps of folding, divided by commas."""
+    """Names of folding steps, separated by commas."""
 
     name = "steps"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """Return the steps; an unknown one is refused with the list of those there are."""
+        """Return the steps; raises for an unknown name, with the list of valid ones."""
         if isinstance(value, tuple):
             return value
         wanted = tuple(word.strip() for word in str(value).split(",") if word.strip())

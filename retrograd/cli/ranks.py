@@ -1,4 +1,4 @@
-"""Ranks of one job on one machine: each saves its recording in a folder, and the first of them reports on all."""
+"""Ranks of one job on one machine: each saves its recording in a shared folder, and the first reports on all."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _NAMES_OF_A_JOB = (
     "SLURM_JOB_ID",
     "SLURM_STEP_ID",
 )
-"""Variables of the environment that are the same for all ranks of a job, and not for two jobs."""
+"""Environment variables that are equal for all ranks of a job and differ between jobs."""
 _LOOK = 0.05
 AFTER_ALL = 60.0
-"""Seconds that the first rank waits for others that still live, when its own program ended well,"""
+"""Seconds that the first rank waits for running ranks when its own program ended well,"""
 AFTER_FAILURE = 8.0
-"""when it did not, so that the others may wait for it for ever,"""
+"""when it failed, so that the others may wait for it forever,"""
 AFTER_SIGNAL = 2.0
-"""and when a signal ends it, which the others got as well."""
+"""and when a signal ends it, which the others received as well."""
 
 
 class Ranks:
-    """The folder of one attempt of a job."""
+    """The shared folder of one attempt of a job."""
 
     def __init__(self, launch: Launch, environment: Mapping[str, str]) -> None:
         self._launch, self._limit = launch, 0.0
@@ -54,7 +54,7 @@ class Ranks:
 
     @classmethod
     def of(cls, launch: Launch | None, environment: Mapping[str, str]) -> Ranks | None:
-        """Return the ranks of a job, None for a process that is not one of several, or whose job has no name."""
+        """Return the ranks of a job; None for a process that is not one of several, or whose job has no name."""
         named = any(environment.get(name) for name in _NAMES_OF_A_JOB)
         if launch is None or launch.world_size == 1 or not named or not hasattr(os, "getuid"):
             return None
@@ -65,18 +65,18 @@ class Ranks:
 
     @property
     def reports(self) -> bool:
-        """Whether this process is the one that reports."""
+        """Whether this process reports for all."""
         return self._launch.rank == self._expected[0]
 
     def _path(self, rank: int) -> Path:
         return self.folder / f"rank{rank}.json"
 
     def _lives(self, rank: int) -> Path:
-        """Return the file with the process of a rank."""
+        """Return the file that holds the process id of a rank."""
         return self.folder / f"rank{rank}.process"
 
     def save(self, recorded: Recording) -> None:
-        """Leave the recording of this rank; what goes wrong is said."""
+        """Save the recording of this rank; a failure is printed."""
         try:
             write_output(RENDERER.pieces(recorded, RenderOptions()), str(self._path(self._launch.rank)))
         except (OSError, RetrogradError, MemoryError) as error:
@@ -84,7 +84,7 @@ class Ranks:
                 say(f"the recording of rank {self._launch.rank} is lost: {error}")
 
     def gather(self, own: Recording, seconds: float) -> list[Recording]:
-        """Return the recordings of all ranks here, after waiting for those that still live."""
+        """Return the recordings of all ranks here, after waiting for those still running."""
         self._limit = time.monotonic() + seconds
         while time.monotonic() < self._limit and any(self._is_to_come(rank) for rank in self._expected):
             time.sleep(_LOOK)
@@ -102,7 +102,7 @@ class Ranks:
         self._limit = min(self._limit, time.monotonic() + AFTER_SIGNAL)
 
     def _is_to_come(self, rank: int) -> bool:
-        """Whether a rank that lives has not left its last recording yet."""
+        """Whether a running rank has not saved its last recording yet."""
         try:
             process = int(self._lives(rank).read_text())
             os.kill(process, 0)
@@ -120,7 +120,7 @@ class Ranks:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def done(self) -> None:
-        """Say that the recording which this rank has left is the last one."""
+        """Mark the recording that this rank saved as its last."""
         try:
             self._done(self._launch.rank).touch()
         except OSError:

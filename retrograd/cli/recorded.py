@@ -21,22 +21,22 @@ from .children.gathered import Children, Process
 from .children.waiting import stand_down
 from .interrupts import leave_by_interrupt
 from .launcher import Launch
-from .lifeline import UNFINISHED, lifeline, place, stopped
 from .requested import Execute
 from .runner import Ending, Run, leave
+from .signal_saving import UNFINISHED, place, saved_on_signals, stopped
 from .stacks import Answering
 from .target import Target
 from .tracers import NONE, Tracers
 
 _LOOK = 0.5
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 _STILL = 6
-"""Looks at the same place after which it is saved; twice as many after each time."""
+"""Checks with the same position after which the recording is saved; doubled each time."""
 
 
 @contextmanager
 def saved_when_still(save: Callable[[], None]) -> Iterator[None]:
-    """Call ``save``, on a thread of its own, whenever the main thread has not left a line inside the block for long."""
+    """Call ``save``, on a thread of our own, whenever the main thread has been at one line for long."""
     over = threading.Event()
     watcher = threading.Thread(target=_watch, args=(over, save), name="retrograd-stalls", daemon=True)
     watcher.start()
@@ -59,7 +59,7 @@ def _watch(over: threading.Event, save: Callable[[], None]) -> None:
 
 
 Report = Callable[[Recording, Ending, Sequence[Process]], int]
-"""Writes the results of a run and of the processes that it started, returns our exit code."""
+"""Writes the results of a run and of the processes that it started; returns our exit code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,36 +69,36 @@ class RecordingOptions:
     level: str = "graph"
     """One of ``event_data.LEVELS``."""
     launch: Launch | None = None
-    """Which process of a job this is; what it has is then also saved when a signal ends it."""
+    """This process's rank in a job; its recording is then also saved when a signal ends it."""
     every: int | None = None
-    """Save after so many backward passes."""
+    """Save after this many backward passes."""
     save: Callable[[Recording], None] = lambda recording: None
-    """Saves what there is while the program runs; must not raise."""
+    """Saves the recording so far while the program runs; must not raise."""
     after_signal: Callable[[Recording], None] = lambda recording: None
     """Called after that when a signal is about to end the process."""
     after_interrupt: Callable[[Recording], None] = lambda recording: None
-    """Called when the program hangs although it was interrupted."""
+    """Called when the program hangs after Ctrl-C."""
     check: bool = True
     """Whether custom Functions are called again in the end, at level ``full``."""
     keep: int | None = KEPT
     """Steps kept in full detail; None for all."""
     all_figures: bool = False
-    """Whether all statistics of a gradient is taken in every backward pass."""
+    """Whether all statistics of gradients are recorded in every backward pass."""
     eager: bool = False
     """Whether regions that the program compiles run uncompiled."""
     digest: bool = False
-    """Whether digests of parameters are compared with other ranks' at each step."""
+    """Whether ranks compare digests of their parameters at each step."""
     children: bool = False
     """Whether the processes that the program starts are recorded, too."""
 
     def plan(self) -> dict[str, Any]:
-        """Return what is the same for each process, as arguments of ``recording``."""
+        """Return the arguments of ``recording`` that are the same for each process."""
         names = ("level", "check", "keep", "all_figures", "eager")
         return {name: getattr(self, name) for name in names}
 
 
 class RecordedRun:
-    """A program that is run while both engines are watched, then reported on; it ends the process as it would.
+    """A program that runs while both engines are watched and is then reported on; the process ends as it did.
 
     ``report`` writes the results and returns our exit code, which counts if the program went well; what it raises is
     said in one line.
@@ -116,7 +116,7 @@ class RecordedRun:
         self._digests: Digests | None = None
 
     def begin(self) -> None:
-        """Begin to watch, and make room for the program."""
+        """Start recording, and prepare the process for the program."""
         options = self._options
         stand_down()
         if options.children:
@@ -132,7 +132,7 @@ class RecordedRun:
             recorded.rank, recorded.world_size = options.launch.rank, options.launch.world_size
             answering = self._answering = Answering(lambda: options.launch, self._label)
             self._watching.callback(answering.end)
-            self._watching.enter_context(lifeline(self._stopped, answering.look, self._stuck))
+            self._watching.enter_context(saved_on_signals(self._stopped, answering.look, self._stuck))
             if options.every:
                 self._watching.enter_context(saved_when_still(self._still_running))
         self._patches.wrap(os, "_exit", self._wrap_exit)
@@ -140,7 +140,7 @@ class RecordedRun:
 
     @property
     def prepare(self) -> Callable[[], Execute]:
-        """What reads and compiles the program, as ``Run.prepare``."""
+        """Read and compile the program, as ``Run.prepare`` does."""
         return self._run.prepare
 
     def end(self, error: BaseException | None, tracers: Tracers = NONE) -> NoReturn:
@@ -194,12 +194,12 @@ class RecordedRun:
         self._recorded.complete = True
 
     def _failed(self, error: BaseException) -> None:
-        """Save what there is while this rank is certain to live."""
+        """Save the recording while this rank is certain to be alive."""
         recorded = self._recorded
         self._options.save(replace(recorded, events=[*recorded.events, error_event(error)]))
 
     def _stopped(self, name: str) -> None:
-        """Save what there is, with the line at which a signal found the program."""
+        """Save the recording, with the line at which a signal stopped the program."""
         recorded = stopped(self._recorded, name)
         self._options.save(recorded)
         if name == signal.SIGTERM.name:
@@ -208,15 +208,15 @@ class RecordedRun:
             self._options.after_signal(recorded)
 
     def _stuck(self) -> None:
-        """Report after a Ctrl-C to which the program does not react: its launcher may kill it soon."""
+        """Report after a Ctrl-C that the program does not react to: its launcher may soon kill it."""
         self._options.after_interrupt(stopped(self._recorded, signal.SIGINT.name))
 
     def _still_running(self) -> None:
-        """Save the recording so far, with the line at which the program has been waiting: it may be killed there."""
+        """Save the recording, with the line at which the program has been waiting: it may be killed there."""
         self._options.save(stopped(self._recorded, UNFINISHED, "the process had not ended when this was saved"))
 
     def _reported(self, ending: Ending) -> int:
-        """Report; return our exit code."""
+        """Write the report; return our exit code."""
         try:
             self._children.gather()
             return self._report(self._recorded, ending, self._children.processes)
@@ -231,7 +231,7 @@ class RecordedRun:
 
 
 class _Flushes:
-    """Saves after every so many backward passes."""
+    """Saves the recording after every ``every`` backward passes."""
 
     def __init__(self, options: RecordingOptions) -> None:
         self._options = options

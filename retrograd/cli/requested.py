@@ -18,11 +18,12 @@ class RequestedRun(Protocol):
     """
 
     def begin(self) -> None:
-        """Make room for the program, and begin to watch it."""
+        """Prepare the process for the program, and start watching it."""
 
     @property
     def prepare(self) -> Callable[[], Execute]:
-        """Reads and compiles the program, and returns what executes it; what it raises, the program raised."""
+        """Read and compile the program, and return the function that executes it; raises what the program's code
+        raises."""
 
     def end(self, error: BaseException | None, tracers: Tracers) -> NoReturn:
         """End the process as the program ended, with what it raised and the functions that traced its calls."""

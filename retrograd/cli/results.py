@@ -31,7 +31,7 @@ class Output:
     fmt: str
 
     def of(self, mark: str) -> Output:
-        """Return the output that a process of this mark has in place of this one."""
+        """Return the output that a process with this mark has instead of this one."""
         suffixes = renderer_for(self.fmt).suffixes
         return Output(beside(self.shown, suffixes, mark), beside(self.path, suffixes, mark), self.fmt)
 
@@ -62,7 +62,7 @@ def refuse_one_format(paths: tuple[str, ...], fmt: str | None) -> None:
 
 
 def check_drawable(outputs: list[Output], options: RenderOptions, level: str) -> None:
-    """Raise now what would be raised when a program has been recorded at this level, perhaps for hours."""
+    """Raise now, not after hours of running, if the recorded level will lack what is to be drawn."""
     check_level(options.color_by, level)
     for output in outputs:
         renderer = renderer_for(output.fmt)
@@ -71,7 +71,7 @@ def check_drawable(outputs: list[Output], options: RenderOptions, level: str) ->
 
 
 def absolute(output: str | None) -> str | None:
-    """Return an output as an absolute path, for the program may change folder; raises where it cannot be written."""
+    """Return an output as an absolute path, since the program may change folder; raises if it cannot be written."""
     if output is None or output == STDOUT:
         return output
     path = _whole(output)
@@ -88,12 +88,12 @@ def _whole(path: str) -> str:
 
 
 def hidden(recording: Recording) -> list[str]:
-    """Say what the drawings of a recording cannot show although it ran."""
+    """Describe the part of a recording that drawings cannot show."""
     return [*sentences([recording], of=("processes", "regions", "stance")), *launched_on(recording)]
 
 
 def nothing_recorded(recording: Recording, target: Target, ending: Ending, files: str) -> str:
-    """Return the sentence for a program that made no graph."""
+    """Return the message for a program that made no graph."""
     refused = [
         event.data["error"] for event in recording.events if event.kind == "backward-end" and event.data.get("error")
     ]
@@ -109,12 +109,12 @@ def nothing_recorded(recording: Recording, target: Target, ending: Ending, files
 
 
 def _first_line(text: str) -> str:
-    """Return what an error says first, without the full stop of its sentence."""
+    """Return the first line of an error, without its full stop."""
     return text.partition("\n")[0].partition(". ")[0].removesuffix(".")
 
 
 def refuse_overwriting(output: str | None, inputs: Iterable[str], what: str) -> None:
-    """Raise ``UsageError`` if an output would overwrite one of the files that are read: ``what`` they are."""
+    """Raise ``UsageError`` if an output would overwrite an input; ``what`` describes the inputs."""
     if output in (None, STDOUT) or not os.path.exists(output):
         return
     for path in inputs:
@@ -150,7 +150,7 @@ def write(recording: Recording, outputs: list[Output], options: RenderOptions, *
 
 
 def refuse_one_stream(paths: Iterable[str | None]) -> None:
-    """Raise ``UsageError`` where files of several processes would go to standard output."""
+    """Raise ``UsageError`` if files of several processes would go to standard output."""
     if STDOUT in paths:
         raise UsageError("--children writes a file for each process, and -o - is one stream.", "Name a file after -o.")
 
@@ -178,7 +178,7 @@ def write_processes(
 
 
 def _without(options: RenderOptions, missing: NotInGraphError) -> RenderOptions:
-    """Return options without a step or scope that the program turned out not to have: it ran, so something is drawn."""
+    """Return options without a step or scope that the program did not have: it ran, so draw what there is."""
     if missing.option == "step":
         say(f"warning: {missing.message} The last one is drawn. {missing.remedy}")
         return replace(options, step="last")
@@ -202,7 +202,7 @@ def _show_tree(recording: Recording, options: RenderOptions) -> int:
 
 
 def _how_many(recording: Recording) -> str:
-    """Return what to add when there was more than one graph to choose from."""
+    """Return a note for recordings with more than one graph."""
     count = len(recording.graphs)
     if not count:
         return " (nothing was differentiated, so it shows the last forward pass)"

@@ -55,11 +55,11 @@ from .tracers import (
 from .uncaught import show_exit, show_ignored, show_uncaught
 
 _NOBODY = ("sys", 1) if sys.version_info < (3, 13) else ("<sys>", 0)
-"""File and line that python names where ``stacklevel`` leads beyond the outermost frame."""
+"""File and line that Python reports where ``stacklevel`` leads beyond the outermost frame."""
 
 
 def blame_nobody_below(patches: Patches) -> None:
-    """Put file and line of such warnings right when they are shown, until the patches are undone."""
+    """Correct file and line of warnings that would point to our frames, until the patches are undone."""
     patches.wrap(*SHOWS_WARNINGS, _wrap_show)
 
 
@@ -73,7 +73,7 @@ def _wrap_show(original: Callable[[Any], None]) -> Callable[[Any], None]:
 
 
 def _is_below(place: tuple[str, int]) -> bool:
-    """Whether a frame belongs to the command line or its callers, not to the program."""
+    """Whether a frame is the command line's or its callers', not the program's."""
     frame, below = getframe(), False
     while frame is not None:
         below = below or is_command_line(frame)
@@ -88,11 +88,11 @@ class Ending:
     """How a program ended."""
 
     code: int = 0
-    """What it passes to ``sys.exit``, as a number."""
+    """The number passed to ``sys.exit``."""
     error: BaseException | None = None
-    """The exception that ended it, shown already; a ``SystemExit`` is none."""
+    """The uncaught exception that ended it, shown already; None for ``SystemExit``."""
     forked: bool = False
-    """This is a child process that the program forked: results are its parent's business."""
+    """Whether this is a child that the program forked: results are its parent's business."""
 
     @property
     def interrupted(self) -> bool:
@@ -114,13 +114,13 @@ class Run:
         """
         self._target, self._failed = target, failed
         self.before = Environment()
-        """What the process had before the program began."""
+        """The state of the process before the program began."""
         self._main = types.ModuleType("__main__")
         self._process = os.getpid()
         self._patches = Patches()
 
     def begin(self) -> None:
-        """Make room for the program."""
+        """Prepare the process for the program."""
         self.before = Environment()
         self._main = _fresh_main()
         sys.argv[:] = self._target.argv
@@ -128,7 +128,7 @@ class Run:
 
     @property
     def prepare(self) -> Callable[[], Execute]:
-        """What reads and compiles the program, and returns what executes it; no frame of ours stays below that."""
+        """Read and compile the program, and return the function that executes it without frames of ours below."""
         return partial(_PREPARE[self._target.kind], self._target, self._main)
 
     def end(self, error: BaseException | None, tracers: Tracers = NONE) -> Ending:
@@ -203,13 +203,13 @@ def _flush() -> None:
 
 
 def _put_first(folder: str) -> None:
-    """Replace what python put first on ``sys.path`` for us by what it would have put there for the program."""
+    """Replace the first entry of ``sys.path``, which is ours, by the one the program would have."""
     if not sys.flags.safe_path:
         sys.path[:1] = [folder]
 
 
 def _prepare_script(target: Target, main: types.ModuleType) -> Execute:
-    """A file, or the ``__main__.py`` of a folder or zip."""
+    """Prepare a file, or the ``__main__.py`` of a folder or zip."""
     path = _absolute(target.text)
     if pkgutil.get_importer(path) is not None:
         sys.path[: 0 if sys.flags.safe_path else 1] = [path]
@@ -219,7 +219,7 @@ def _prepare_script(target: Target, main: types.ModuleType) -> Execute:
 
 
 def _code_of(path: str, main: types.ModuleType) -> types.CodeType:
-    """Return the code of a source or ``.pyc`` file, and note in ``__main__`` where it came from."""
+    """Return the code of a source or ``.pyc`` file, and set the loader and file in ``__main__``."""
     kind = importlib.machinery.SourceFileLoader
     if path.endswith(".pyc"):
         kind = importlib.machinery.SourcelessFileLoader  # type: ignore[assignment]
@@ -234,13 +234,13 @@ def _code_of(path: str, main: types.ModuleType) -> types.CodeType:
 
 
 def _prepare_module(target: Target, _main: types.ModuleType) -> Execute:
-    """A module by name, run by the function that ``python -m`` itself calls."""
+    """Prepare a module by name, run by the function that ``python -m`` itself calls."""
     _put_first(current_folder())
     return partial(module_runner(), target.text)
 
 
 def _prepare_code(target: Target, main: types.ModuleType) -> Execute:
-    """Code from the command line; from 3.13 on python's tracebacks show its lines."""
+    """Prepare code from the command line; from 3.13 on Python's tracebacks show its lines."""
     _put_first("")
     text = target.text + "\n"
     keep_text("<string>", text.encode("utf-8", "surrogatepass"))
@@ -250,7 +250,7 @@ def _prepare_code(target: Target, main: types.ModuleType) -> Execute:
 
 
 def _prepare_stdin(_target: Target, main: types.ModuleType) -> Execute:
-    """What standard input holds, read to its end first."""
+    """Prepare the code on standard input, which is read to its end first."""
     _put_first("")
     _name_file(main, "<stdin>")
     source = b"" if sys.stdin is None else sys.stdin.buffer.read()  # closed
@@ -265,7 +265,7 @@ def _name_file(main: types.ModuleType, path: str) -> None:
 
 
 def _absolute(path: str) -> str:
-    """Return a path as python makes a script's path absolute: joined, and nothing else about it changed."""
+    """Return a path as Python makes a script's path absolute: joined to the current folder, not normalised."""
     return path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
 
 

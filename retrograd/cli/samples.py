@@ -75,7 +75,7 @@ def _imported(name: str) -> ModuleType:
 
 
 def _picture(build: FunctionType, label: str) -> Graph:
-    """Call ``build`` and walk the graph at its return, while the variables that name the tensors still live."""
+    """Call ``build`` and walk the graph at its return, while the variables that name its tensors still exist."""
     snapshots: list[Graph] = []
 
     def watch(frame: FrameType, event: str, result: Any) -> None:

@@ -22,14 +22,14 @@ from ..interpreter import current_frames
 from .launcher import Launch
 
 _PATIENCE = 5.0
-"""Seconds that a process is given to answer."""
+"""Seconds that a process has to answer."""
 _LOOK = 0.05
 _OURS = "retrograd-"
-"""What the names of our threads begin with."""
+"""Prefix of our threads' names."""
 
 
 def private_folder(name: str) -> Path:
-    """Return a folder for temporary files of this user alone; raises ``OSError`` where it is somebody else's."""
+    """Return a temporary folder of this user alone; raises ``OSError`` if it belongs to somebody else."""
     folder = Path(tempfile.gettempdir(), name)
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
@@ -43,7 +43,7 @@ def _folder() -> Path:
 
 # -- the process that is asked
 class Answering:
-    """Tells others that this process can be asked, and answers."""
+    """Answers requests for this process's stacks."""
 
     def __init__(self, launch: Callable[[], Launch | None], script: str) -> None:
         self._launch, self._script = launch, script
@@ -51,7 +51,7 @@ class Answering:
         self.look()
 
     def look(self) -> None:
-        """Answer if somebody has asked since; one that has only now become a rank can be asked from now on."""
+        """Answer a pending request; a process that has just become a rank registers itself."""
         if self._beside is None:
             self._begin()
         elif self._beside.with_suffix(".asked").exists():
@@ -62,24 +62,24 @@ class Answering:
         if launch is not None:
             with suppress(OSError, AttributeError):  # without a place for it, or user numbers, nobody can ask
                 self._beside = _folder() / str(os.getpid())
-                told = {"rank": launch.rank, "world_size": launch.world_size, "script": self._script}
-                self._write(".rank", told)
+                description = {"rank": launch.rank, "world_size": launch.world_size, "script": self._script}
+                self._write(".rank", description)
 
     def _answer(self) -> None:
         assert self._beside is not None
         with suppress(OSError):
             self._beside.with_suffix(".asked").unlink()
-            self._write(".told", _stacks())
+            self._write(".answer", _stacks())
 
     def _write(self, suffix: str, plain: Any) -> None:
-        """Write a file that is there as a whole or not at all."""
+        """Write a file atomically."""
         assert self._beside is not None
         begun = self._beside.with_suffix(".begun")
         begun.write_text(json.dumps(plain))
         begun.replace(self._beside.with_suffix(suffix))
 
     def end(self) -> None:
-        """Say no longer that this process can be asked."""
+        """Unregister this process."""
         if self._beside is not None:
             _forget(self._beside)
 
@@ -98,14 +98,14 @@ def _stacks() -> list[tuple[str, list[str]]]:
 
 
 def _forget(beside: Path) -> None:
-    for suffix in (".rank", ".asked", ".told", ".begun"):
+    for suffix in (".rank", ".asked", ".answer", ".begun"):
         with suppress(OSError):
             beside.with_suffix(suffix).unlink()
 
 
 # -- the one that asks
 class Asked(NamedTuple):
-    """A rank that can be asked, and its answer; None if it did not answer."""
+    """A rank and its stacks; None if it did not answer."""
 
     process: int
     rank: int
@@ -114,23 +114,23 @@ class Asked(NamedTuple):
 
 
 def ask() -> list[Asked]:
-    """Ask every process recorded as a rank on this machine, and return the answers by program and rank."""
+    """Request the stacks of every rank recorded on this machine; return them by program and rank."""
     there = list(_processes())
     for beside, _ in there:
         beside.with_suffix(".asked").touch()
-    limit, told = time.monotonic() + _PATIENCE, dict[Path, Any]()
-    while len(told) < len(there) and time.monotonic() < limit:
+    limit, answers = time.monotonic() + _PATIENCE, dict[Path, Any]()
+    while len(answers) < len(there) and time.monotonic() < limit:
         time.sleep(_LOOK)
         for beside, _ in there:
             with suppress(OSError, ValueError):
-                told[beside] = json.loads(beside.with_suffix(".told").read_text())
-                beside.with_suffix(".told").unlink()
-    found = (Asked(int(one.name), about["rank"], about["script"], told.get(one)) for one, about in there)
+                answers[beside] = json.loads(beside.with_suffix(".answer").read_text())
+                beside.with_suffix(".answer").unlink()
+    found = (Asked(int(one.name), about["rank"], about["script"], answers.get(one)) for one, about in there)
     return sorted(found, key=lambda one: (one.script, one.rank))
 
 
 def _processes() -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield the files of processes that live, and what they are; those of others are removed."""
+    """Yield the files and descriptions of running processes; files of ended ones are removed."""
     for path in sorted(_folder().glob("*.rank")):
         beside = path.with_suffix("")
         try:
@@ -142,8 +142,8 @@ def _processes() -> Iterator[tuple[Path, dict[str, Any]]]:
             yield beside, json.loads(path.read_text())
 
 
-def told_text(found: list[Asked]) -> str:
-    """Return the answers of processes as text, with ranks at the same place together."""
+def stacks_text(found: list[Asked]) -> str:
+    """Return stacks as text; ranks with equal stacks are listed together."""
     places: dict[tuple[str, str], list[int]] = {}
     for one in found:
         if one.stacks is None:

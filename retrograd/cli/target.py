@@ -25,7 +25,7 @@ class Target:
 
     @property
     def label(self) -> str:
-        """What to call the program in a recording and in messages."""
+        """The program's name in recordings and messages."""
         return {"script": self.text, "module": f"-m {self.text}", "code": "-c", "stdin": "standard input"}[self.kind]
 
     @property
@@ -35,7 +35,7 @@ class Target:
         return [first, *self.args]
 
     def check(self) -> None:
-        """Raise ``UsageError`` when the program cannot be there; nothing of it is imported or run."""
+        """Raise ``UsageError`` when there is no such program; nothing of it is imported or run."""
         if self.kind == "script":
             _check_script(self.text)
         elif self.kind == "module":
@@ -85,7 +85,7 @@ def _check_script(path: str) -> None:
 
 
 def _nearest(path: str) -> str:
-    """Return what was probably meant by a script that is not there."""
+    """Return the script whose name is nearest to one that does not exist."""
     if os.path.isfile(f"{path}.py"):
         return f"Did you mean {path + '.py'!r}?"
     if path.replace(".", "").isidentifier() and _top_level_exists(path):
@@ -97,7 +97,7 @@ def _nearest(path: str) -> str:
 
 
 def current_folder() -> str:
-    """Return the folder that this process is in, ``""`` if it was removed."""
+    """Return the current folder, ``""`` if it was removed."""
     try:
         return os.getcwd()
     except OSError:

@@ -19,7 +19,7 @@ get_frame, get_trace, get_profile = partial(getframe), partial(sys.gettrace), pa
 set_trace, set_profile = partial(sys.settrace), partial(sys.setprofile)
 
 tuple_, map_, filter_ = tuple, map, filter
-"""As they are now: a program may put others in place of the built-in ones."""
+"""Saved now: a program may replace the built-in ones."""
 
 in_use: Callable[[int], object]
 get_events: Callable[[int], int]
@@ -32,7 +32,7 @@ else:
     TOOLS = ()
     in_use, get_events, set_events = partial(bool), partial(int), partial(pow)  # none is called: there are no tools
 NOTHING = repeat(0)
-"""The events of tools that are to receive none."""
+"""Empty event sets, for tools that are to receive none."""
 
 
 class Tracers(NamedTuple):
@@ -52,7 +52,7 @@ NONE = Tracers()
 
 
 def giving_back(tracers: Tracers) -> list[Callable[[], object]]:
-    """Return what puts the tracer, the profiler and the tools back, to be called later in this order.
+    """Return functions that restore the tracer, the profiler and the tools, to be called in this order.
 
     Those written in C need not be callable, and only they could put themselves back: cProfile's can (it is seen here
     before Python 3.12 only), any other stays off.

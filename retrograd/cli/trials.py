@@ -1,4 +1,4 @@
-"""Tries the fixes of findings: each in a run of its own, on a changed copy of the program; notes the outcome."""
+"""Tries the fixes of findings: each in a separate run, on a changed copy of the program; notes the outcome."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .child_runs import TYPED, run_recorded
 from .target import Target
 
 MOST = 24
-"""Runs that one command makes to try fixes."""
+"""Maximal number of runs for one command."""
 LEAST_LIMIT, SLACK = 60.0, 5.0
-"""A run may take as many seconds, or so many times as long as the first one, if that is longer."""
+"""A run's time limit in seconds, and as a multiple of the first run's time; the larger one counts."""
 
 
 def recorded_and_tried(target: Target) -> tuple[Observed, int]:
-    """Run a program, try the fixes of what is found, and return the findings with what came of it, and the exit code.
+    """Run a program and try the fixes of its findings; return the findings with the outcomes, and the exit code.
 
     Raises ``UsageError`` when the program ended without leaving a recording.
     """
@@ -44,14 +44,14 @@ def recorded_and_tried(target: Target) -> tuple[Observed, int]:
 
 
 class _Trials:
-    """The runs with fixes, of one program."""
+    """The runs of one program with fixes applied."""
 
     def __init__(self, target: Target, before: Observed, folder: str, limit: float) -> None:
         self._target, self._before, self._folder, self._limit = target, before, folder, limit
         self._left = MOST
 
     def of_all(self) -> list[Finding]:
-        """Return the findings with their fixes tried."""
+        """Return all findings with their fixes tried."""
         tried = [self._of(finding) for finding in self._before.findings]
         if self._left < MOST:
             runs = MOST - self._left
@@ -62,7 +62,7 @@ class _Trials:
         return tried
 
     def _of(self, finding: Finding) -> Finding:
-        """Return a finding with its fixes tried, down to the first that works."""
+        """Return a finding with its fixes tried, up to the first that works."""
         fixes: list[Fix] = []
         for fix in finding.fixes:
             done = bool(fixes) and fixes[-1].verdict == "verified"
@@ -70,7 +70,7 @@ class _Trials:
         return replace(finding, fixes=tuple(fixes))
 
     def _tried(self, finding: Finding, fix: Fix) -> Fix:
-        """Run the program with a fix and judge it."""
+        """Run the program with a fix and return the fix with its outcome."""
         self._left -= 1
         file = os.path.join(self._folder, f"fixed{self._left}.json")
         run_recorded(self._target, file, shown=False, texts=texts_with(fix), limit=self._limit)
@@ -88,7 +88,7 @@ class _Trials:
 
 
 def texts_with(fix: Fix) -> dict[str, str]:
-    """Return the files that a fix changes, as they read with it."""
+    """Return the texts of the files that a fix changes, with the fix applied."""
     found = {}
     for file in {change.file for change in fix.changes}:
         lines = plain_lines(file)

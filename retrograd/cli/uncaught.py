@@ -19,7 +19,7 @@ _WATCHERS = tuple(
 
 
 def show_exit(stop: SystemExit) -> int:
-    """Return the exit code of a ``SystemExit``; one that is no number is printed, as python does, and gives 1."""
+    """Return the exit code of a ``SystemExit``; a code that is not a number is printed, as Python does, and gives 1."""
     if stop.code is None:
         return 0
     if isinstance(stop.code, int):
@@ -110,14 +110,14 @@ def _without_ours(entries: list[TracebackType]) -> list[TracebackType]:
 
 
 def _remember(error: BaseException) -> None:
-    """Set what python sets for debuggers before it calls the hook."""
+    """Set ``sys.last_value`` and the like, as Python does before it calls the hook."""
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
     if sys.version_info >= (3, 12):
         sys.last_exc = error
 
 
 def _failure_of(hook: object, error: BaseException) -> BaseException | None:
-    """Call the hook and return what it raised."""
+    """Call the hook and return the exception it raised."""
     try:
         hook(type(error), error, error.__traceback__)  # type: ignore[operator]
     except BaseException as failure:
@@ -131,7 +131,7 @@ def _print_exception(error: BaseException) -> None:
 
 
 def _print(text: str) -> None:
-    """Write to stderr if there is one."""
+    """Write to stderr if it is open."""
     try:
         print(text, end="", file=sys.stderr, flush=True)
     except Exception:

@@ -21,11 +21,11 @@ from mcp.server.mcpserver.exceptions import ToolError
 from ...errors import RetrogradError, UsageError
 
 LONGEST_RUN = 900.0
-"""Seconds that a program may be given."""
+"""Longest time limit, in seconds, that a request may set for a program."""
 MOST_OUTPUT = 4_000
-"""Characters of what the program printed that are passed on: its end."""
+"""Characters of the program's output that are returned: the last ones."""
 MOST_RESULT = 200_000
-"""Characters of a result; of a longer one lists are cut, or text."""
+"""Characters of a result; of a longer one, lists or text are truncated."""
 
 
 class Workspace:
@@ -44,7 +44,7 @@ class Workspace:
         return found
 
     def existing(self, name: str) -> Path:
-        """Return a file that is there."""
+        """Return the path of an existing file; raises ``UsageError`` where there is none."""
         found = self.path(name)
         if not found.is_file():
             raise UsageError(f"There is no file {name!r} in {self.root}.", "Name a script or a recording.")
@@ -82,14 +82,14 @@ class Workspace:
 
 
 def _end(printed: Any) -> str:
-    """Return the end of what was printed."""
+    """Return the last ``MOST_OUTPUT`` characters of the program's output."""
     size = printed.seek(0, os.SEEK_END)
     printed.seek(max(size - MOST_OUTPUT, 0))
     return str(printed.read().decode(errors="replace"))
 
 
 def read_json(path: Path, ran: dict[str, Any]) -> dict[str, Any]:
-    """Return what a command wrote; raises ``UsageError`` with what it printed if it wrote nothing."""
+    """Return the JSON that a command wrote; raises ``UsageError`` with the program's output if it wrote none."""
     if not path.exists() or not path.stat().st_size:
         raise UsageError(f"Nothing was written (exit code {ran['exit_code']}): {ran['output']}", "Fix that first.")
     loaded = json.loads(path.read_text(encoding="utf-8"))
@@ -133,21 +133,21 @@ def server(root: Path) -> MCPServer[Any]:
     made: MCPServer[Any] = MCPServer("retrograd", instructions=INSTRUCTIONS, log_level="ERROR")
     tools = Tools(Workspace(root))
     for tool in (tools.diagnose, tools.why, tools.trace, tools.stats, tools.diff):
-        made.add_tool(_told(tool), name=tool.__name__)
+        made.add_tool(_answering_refusals(tool), name=tool.__name__)
     return made
 
 
-def _told(tool: Callable[..., Awaitable[Result]]) -> Callable[..., Awaitable[Result]]:
-    """Return a tool whose refusals are answers for the agent, in place of a crash."""
+def _answering_refusals(tool: Callable[..., Awaitable[Result]]) -> Callable[..., Awaitable[Result]]:
+    """Wrap a tool so that a ``UsageError`` is returned to the agent as an answer."""
 
     @functools.wraps(tool)
-    async def told(*args: Any, **kwargs: Any) -> Result:
+    async def answered(*args: Any, **kwargs: Any) -> Result:
         try:
             return await tool(*args, **kwargs)
         except RetrogradError as error:
             raise ToolError(str(error)) from None
 
-    return told
+    return answered
 
 
 class Tools:
@@ -246,14 +246,14 @@ class Tools:
             return bounded({**read_json(made, ran), **ran})
 
     async def _on(self, program: str, arguments: list[str] | None, command: list[str], seconds: float) -> Result:
-        """Run a command on a program of the folder."""
+        """Run a command on a program of the served folder."""
         path = str(self._workspace.existing(program))
         given = ["--", *arguments] if arguments else []
         return await self._workspace.run([*command, path, *given], seconds)
 
 
 def _about(parameter: str, findings: list[Result]) -> list[Result]:
-    """Return the findings that name a parameter, in their sentence or evidence."""
+    """Return the findings that name a parameter in their message or evidence."""
     named = re.compile(rf"(?<![\w.])(?:\w+\.)*{re.escape(parameter)}(?![\w.]*\w)")
     return [one for one in findings if named.search(f"{one['message']} {one['evidence']}")]
 
@@ -265,5 +265,5 @@ def _rows(statistics: Result) -> list[Result]:
 
 
 def _is_called(parameter: str, name: str) -> bool:
-    """Whether a recorded name refers to a parameter; it may leave out the beginning of its path."""
+    """Whether a recorded name refers to a parameter, which may be given without the beginning of its path."""
     return name == parameter or name.endswith(f".{parameter}") or parameter.endswith(f".{name}")

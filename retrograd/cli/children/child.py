@@ -11,7 +11,7 @@ from typing import Any
 
 from ...inspect.process.late_patches import Patched, patched
 from ...inspect.process.recorder import recording
-from ...inspect.program.signals import let_pass
+from ...inspect.program.signals import reraise_from_handler
 from ...inspect.recording.events import Recording
 from ...inspect.render import RenderOptions
 from ...inspect.render.formats.json_ import RENDERER
@@ -20,30 +20,30 @@ from ...inspect.writing import write_output
 from ...interpreter import ENDS_PROCESSES
 from ..environment import Environment
 from ..launcher import Launch, launched
-from ..lifeline import lifeline, stopped, where_it_is
+from ..signal_saving import saved_on_signals, stopped, where_it_is
 from ..stacks import Answering
-from .ledger import ChildLedger, Told
-from .nest import BEGUN, LEFT, MOST, QUIET, SEEN, TRAINED, Nest, Place
+from .ledger import ChildLedger, Instructions
+from .recording_folder import BEGUN, LEFT, MOST, QUIET, SEEN, TRAINED, ProcessFile, RecordingFolder
 
 _TELLING = frozenset({"backward", "error", "lost"})
-"""Kinds of events that make a recording worth keeping before others."""
+"""Kinds of events that make a recording worth keeping: quiet recordings are dropped first."""
 _here: list[Child] = []
-"""What records this process, if it is a child."""
+"""The active recording of this process, if it is a child."""
 
 
-def record(told: Told, place: Place) -> None:
-    """Record this process from now on, until python ends."""
+def record(instructions: Instructions, file: ProcessFile) -> None:
+    """Record this process from now on, until Python exits."""
     atexit.register(finish)
-    Child(told, place).begin()
+    Child(instructions, file).begin()
 
 
-def record_forked(told: Told, ticket: str) -> None:
-    """Record this process, which was forked just now, until somebody ends it."""
-    Child(told, Nest(told.folder).enter(ticket)).begin()
+def record_forked(instructions: Instructions, ticket: str) -> None:
+    """Record this process, which has just been forked, until ``finish`` is called."""
+    Child(instructions, RecordingFolder(instructions.folder).enter(ticket)).begin()
 
 
 def finish(error: BaseException | None = None) -> None:
-    """End the recording of this process, if it is a child; ``error`` is what ended its program, if that is known."""
+    """End the recording of this process, if it is a child; ``error`` is the exception that ended its program."""
     while _here:
         _here.pop().finish(error)
 
@@ -57,14 +57,15 @@ def _instruction() -> tuple[int, int] | None:
 class Child:
     """The recording of this process."""
 
-    def __init__(self, told: Told, place: Place) -> None:
-        self._told, self._place = told, place
+    def __init__(self, instructions: Instructions, file: ProcessFile) -> None:
+        self._instructions, self._file = instructions, file
         self._before = Environment()
         self._process = os.getpid()
         self._watching = ExitStack()
         self._recorded = Recording()
         self._began = _instruction()
-        """Where it was forked: it is there for good while it runs nothing of the program's."""
+        """Where the main thread was when the process was forked; it stays there while it runs none of the program's
+        code."""
         self._error: BaseException | None = None
         self._last = getattr(sys, "last_value", None)
         self._patches = Patches()
@@ -75,24 +76,26 @@ class Child:
     def begin(self) -> None:
         """Begin to record."""
         _here[:] = [self]
-        self._place.become(BEGUN)
-        plan = dict(self._told.plan)
+        self._file.become(BEGUN)
+        instructions, plan = self._instructions, dict(self._instructions.plan)
         every, self._of_rank = plan.pop("every"), plan.pop("of_rank")
         ledger = ChildLedger(
-            self._told, lambda ticket: record_forked(self._told, ticket), lambda: self._save(self._recorded)
+            instructions, lambda ticket: record_forked(instructions, ticket), lambda: self._save(self._recorded)
         )
-        watched = recording(self._told.label, after_run=self._flushing(every) if every else None, ledger=ledger, **plan)
+        watched = recording(
+            instructions.label, after_run=self._flushing(every) if every else None, ledger=ledger, **plan
+        )
         self._recorded = self._watching.enter_context(watched)
         self._recorded.complete = False
-        answering = Answering(self._launch, self._told.label)
+        answering = Answering(self._launch, instructions.label)
         self._watching.callback(answering.end)
-        self._watching.enter_context(lifeline(self._stopped, answering.look))
+        self._watching.enter_context(saved_on_signals(self._stopped, answering.look))
         self._patches.wrap(os, "_exit", self._wrap_exit)
         module, name = ENDS_PROCESSES
         self._watching.enter_context(patched([Patched(module, name, self._wrap_last_function)]))
 
     def finish(self, error: BaseException | None) -> None:
-        """End the recording and leave it in the nest."""
+        """End the recording and save it in the shared folder."""
         if os.getpid() != self._process:
             return
         error = error or self._error or self._uncaught()
@@ -103,29 +106,29 @@ class Child:
                         raise error
             except BaseException as raised:
                 if raised is not error:
-                    let_pass(raised)
+                    reraise_from_handler(raised)
             self._patches.undo()
             self._recorded.complete = True
             state = self._save(self._recorded)
             if state in MOST:
-                self._place.leave()
+                self._file.leave()
             else:
-                self._place.become(state)
+                self._file.become(state)
 
     def _uncaught(self) -> BaseException | None:
-        """Return the exception that python has shown when it ended the program."""
+        """Return the uncaught exception that ended the program, if there was one."""
         last = getattr(sys, "last_value", None)
         return None if last is self._last else last
 
     def _launch(self) -> Launch | None:
-        """Return which rank of a job this process is by now, if it is one."""
+        """Return this process's rank and job size, or None while it is not a rank."""
         distributed = sys.modules.get("torch.distributed")
         if self._of_rank or distributed is None or not (distributed.is_available() and distributed.is_initialized()):
             return None
         return launched() or Launch(distributed.get_rank(), distributed.get_world_size())
 
     def _name(self, recorded: Recording) -> None:
-        """Say in a recording which process this is: what multiprocessing calls it, and its rank."""
+        """Set the recording's process name, as multiprocessing calls it, and its rank."""
         running = sys.modules.get("multiprocessing.process")
         if running is not None and running.parent_process() is not None:
             recorded.process = str(running.current_process().name)
@@ -139,28 +142,29 @@ class Child:
                 return
 
     def _save(self, recorded: Recording) -> str:
-        """Write the recording as it is now; return what there is of this process then."""
+        """Write the recording so far; return the state of this process's file."""
         self._name(recorded)
         kinds = {event.kind for event in recorded.events}
         if not kinds - {"missed"}:
             return SEEN
         state = QUIET if kinds.isdisjoint(_TELLING) else TRAINED
-        if not self._place.has_room(state):
+        if not self._file.has_room(state):
             return LEFT
         try:
-            write_output(RENDERER.pieces(recorded, RenderOptions()), str(self._place.path(state)))
+            write_output(RENDERER.pieces(recorded, RenderOptions()), str(self._file.path(state)))
         except Exception as failure:  # no space, or the program is over and its folder gone
-            let_pass(failure)
+            reraise_from_handler(failure)
             return BEGUN
         return state
 
     def _stopped(self, name: str) -> None:
-        """Save what there is when a signal ends this process: whoever started it may do that when it is idle."""
+        """Save the recording when a signal ends this process; idle workers are often ended by a signal, so for them the
+        signal is not noted."""
         idle = _instruction() in (None, self._began)
         self._save(self._recorded if idle else stopped(self._recorded, name))
 
     def _flushing(self, every: int) -> Callable[[Recording], None]:
-        """Return what saves after every so many backward passes."""
+        """Return a callback that saves the recording after every ``every`` backward passes."""
 
         def flush(recorded: Recording) -> None:
             self._runs += 1

@@ -1,4 +1,4 @@
-"""Collects the recordings of the processes that a program started, and names each of them."""
+"""Collects the recordings of the processes that a program started, and gives each process a name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...inspect.recording.events import Recording
 from ...inspect.recording.loading import load_recording
 from ..messages import say
 from .child import record_forked
-from .ledger import ChildLedger, Told
+from .ledger import ChildLedger, Instructions
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +27,22 @@ class Process:
     mark: str
     """Suffix that distinguishes its files from others': ``rank0``, ``child3``."""
     name: str
-    """What it is called in a report: ``rank 0``, ``process 3 (Process-3)``."""
+    """Name in reports: ``rank 0``, ``process 3 (Process-3)``."""
     is_rank: bool = False
     """Whether it is one of several ranks of one job."""
 
 
 class RootLedger(ChildLedger):
-    """The ledger of the program itself, which counts in the end."""
+    """The ledger of the program itself, which knows in the end how many processes were not recorded."""
 
     def unrecorded(self) -> int:
-        """Return of how many processes there is no recording."""
-        return self.nest.unrecorded()
+        """Return how many processes have no recording."""
+        return self.folder.unrecorded()
 
 
 @dataclass
 class Children:
-    """The processes of one program: a place for their recordings, and these when it is over."""
+    """The processes that a program started: a folder for their recordings, and the recordings when it is over."""
 
     processes: list[Process] = field(default_factory=list)
     """Filled by ``gather``."""
@@ -50,10 +50,10 @@ class Children:
 
     @contextmanager
     def recorded(self, label: str, plan: dict[str, Any]) -> Iterator[None]:
-        """Let the processes that start inside the block record themselves according to plan."""
+        """Make processes that start inside the block record themselves according to ``plan``."""
         folder, process = tempfile.mkdtemp(prefix="retrograd-children-"), os.getpid()
-        told = Told(folder, label, plan)
-        self.ledger = RootLedger(told, lambda ticket: record_forked(told, ticket))
+        instructions = Instructions(folder, label, plan)
+        self.ledger = RootLedger(instructions, lambda ticket: record_forked(instructions, ticket))
         self.ledger.idle()
         try:
             yield
@@ -63,22 +63,22 @@ class Children:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def gather(self) -> None:
-        """Load all recordings that exist; report those that cannot be read."""
+        """Load all recordings; report those that cannot be read."""
         if self.ledger is None:
             return
         found = []
-        for entry in self.ledger.nest.recorded():
+        for entry in self.ledger.folder.recorded():
             try:
                 found.append(load_recording(str(entry.path)))
             except (RetrogradError, MemoryError) as error:
                 say(f"the recording of process {entry.process} is lost: {error}")
         self.processes = named(found)
-        if left := self.ledger.nest.left():
-            say(f"{left} more processes were recorded and left out: those before them are enough")
+        if left := self.ledger.folder.left():
+            say(f"{left} more processes were recorded, but only the first recordings are kept")
 
 
 def named(recordings: list[Recording]) -> list[Process]:
-    """Return processes with their names: ranks of one job by these, others by the order in which they began."""
+    """Name each process: ranks of one job by their rank, others by the order in which they began."""
     numbers = [recording.rank for recording in recordings if of_a_job(recording)]
     ranks, others = [], []
     for number, recording in enumerate(recordings, 1):

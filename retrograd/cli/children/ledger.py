@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .nest import Nest
+from .recording_folder import RecordingFolder
 
 VARIABLE = "RETROGRAD_CHILD_OF"
 """The variable by which a parent passes its instructions."""
@@ -28,66 +28,68 @@ _numbers = itertools.count()
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a process passes to those that it starts."""
+class Instructions:
+    """What a process passes to the processes that it starts."""
 
     folder: str
-    """The nest."""
+    """Path of the ``RecordingFolder``."""
     label: str
-    """What the parent process runs."""
+    """The script or module that the parent process runs."""
     plan: dict[str, Any]
-    """How to record."""
+    """Arguments of ``recording``."""
     ticket: str = ""
     home: str = str(Path(__file__).resolve().parents[3])
-    """Where this package is found."""
+    """The folder that contains this package."""
     python: str = sys.version
-    """The Python that it is installed for."""
+    """Version of the Python that this package is installed for."""
 
     def text(self) -> str:
-        """Return it in a line for each thing that ``sitecustomize`` needs, and one of JSON for the rest."""
+        """Serialise: one line for each item that ``sitecustomize`` needs, and a line of JSON for the rest."""
         rest = {"label": self.label, "plan": self.plan, "python": self.python}
         return "\n".join([self.folder, self.ticket, self.home, json.dumps(rest)])
 
     @classmethod
-    def read(cls, text: str) -> Told:
-        """Return what ``text`` says."""
+    def read(cls, text: str) -> Instructions:
+        """Parse what ``text`` returned."""
         folder, ticket, home, rest = text.split("\n", 3)
         return cls(folder=folder, ticket=ticket, home=home, **json.loads(rest))
 
 
 class ChildLedger:
-    """Notes which processes start; in each child that is forked it calls ``forked`` with its ticket."""
+    """Counts the processes that start; in each forked child it calls ``forked`` with the child's ticket."""
 
-    def __init__(self, told: Told, forked: Callable[[str], None], keep: Callable[[], object] = bool) -> None:
-        self._told, self.forked, self.keep = told, forked, keep
-        self.nest = Nest(told.folder)
+    def __init__(
+        self, instructions: Instructions, forked: Callable[[str], None], keep: Callable[[], object] = bool
+    ) -> None:
+        self._instructions, self.forked, self.keep = instructions, forked, keep
+        self.folder = RecordingFolder(instructions.folder)
 
     def starting(self) -> str:
-        """Put a new ticket where the next process finds it."""
+        """Put a new ticket into the environment of the next process."""
         ticket = f"{os.getpid()}-{next(_numbers)}"
         self._put(ticket)
         return ticket
 
     def idle(self) -> None:
-        """Put what a process finds that starts without a ticket."""
+        """Remove the ticket from the environment of further processes."""
         self._put("")
 
     def environment(self, given: Mapping[Any, Any], ticket: str) -> dict[Any, Any]:
-        """Return an environment that the program gives, with what is added; its keys may be text or bytes."""
+        """Return an environment that the program passes, with our variables added; keys may be text or bytes."""
         own = dict(given)
         before = own.pop(os.fsencode(PATH), own.get(PATH))
         return own | self._additions(before, ticket)
 
     def started(self, ticket: str, process: int | None) -> None:
-        """Note a process that counts."""
-        self.nest.start(ticket, process)
+        """Note that a process with this ticket was started."""
+        self.folder.start(ticket, process)
 
     def unrecorded(self) -> int:
-        """Return nothing: whoever made the nest counts, in the end."""
+        """Return 0: only the root process counts what was not recorded."""
         return 0
 
     def withdraw(self) -> None:
-        """Let what starts from now on find what the program has in its environment."""
+        """Restore the program's own environment for processes that start from now on."""
         os.unsetenv(VARIABLE)
         if PATH in os.environ:
             os.putenv(PATH, os.environ[PATH])
@@ -99,6 +101,6 @@ class ChildLedger:
             os.putenv(name, value)
 
     def _additions(self, paths: Any, ticket: str) -> dict[str, str]:
-        """Return the two variables; an empty path means the current folder where there is another beside it."""
-        told = replace(self._told, ticket=ticket).text()
-        return {PATH: os.pathsep.join([START, *([os.fsdecode(paths)] if paths else [])]), VARIABLE: told}
+        """Return our two variables; beside other folders an empty entry of ``PYTHONPATH`` means the current one."""
+        instructions = replace(self._instructions, ticket=ticket).text()
+        return {PATH: os.pathsep.join([START, *([os.fsdecode(paths)] if paths else [])]), VARIABLE: instructions}

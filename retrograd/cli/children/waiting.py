@@ -1,4 +1,4 @@
-"""Waits, in a new Python process, for the first import of something that is recorded, and notices processes it starts.
+"""In a new Python process: waits for the first import of an engine, and counts the processes that it starts.
 
 A process that never imports such a thing, such as a launcher, pays next to nothing.
 """
@@ -12,36 +12,36 @@ from dataclasses import replace
 
 from ...inspect.process.started_processes import counting_processes
 from ...inspect.sources.importing import AfterImport
-from .ledger import ChildLedger, Told
-from .nest import BEGUN, SEEN, Nest, Place
+from .ledger import ChildLedger, Instructions
+from .recording_folder import BEGUN, SEEN, ProcessFile, RecordingFolder
 
 _ENGINES = ("torch", "retrograd.engine")
 _waiting: list[_Waiting] = []
 
 
 def wait(text: str, name: str) -> None:
-    """Wait for an engine, in the process whose file in the nest has this name and whose parent passed this text."""
-    told = Told.read(text)
-    place = Place(Nest(told.folder), name, SEEN)
-    if told.python != sys.version:
-        place.become(BEGUN)  # never to be ended
+    """Wait for an engine; ``name`` is this process's file in the shared folder, ``text`` the parent's instructions."""
+    instructions = Instructions.read(text)
+    file = ProcessFile(RecordingFolder(instructions.folder), name, SEEN)
+    if instructions.python != sys.version:
+        file.become(BEGUN)  # never to be ended
         return
-    _waiting.append(_Waiting(replace(told, label=_label(told)), place))
+    _waiting.append(_Waiting(replace(instructions, label=_label(instructions)), file))
     _waiting[0].begin()
 
 
 def stand_down() -> None:
-    """Record nothing in this process: it is retrograd's own."""
+    """Record nothing in this process, which is retrograd's own."""
     for one in _waiting:
         one.end()
     _waiting.clear()
 
 
-def _label(told: Told) -> str:
-    """Return what this process runs; one of multiprocessing runs what its parent does."""
+def _label(instructions: Instructions) -> str:
+    """Return what this process runs; a worker of multiprocessing runs what its parent does."""
     words = sys.orig_argv[1:]
     if "--multiprocessing-fork" in words or any("multiprocessing.forkserver" in word for word in words):
-        return told.label
+        return instructions.label
     if "-m" in words[:-1]:
         return f"-m {words[words.index('-m') + 1]}"
     return sys.argv[0] or "-c"
@@ -50,14 +50,14 @@ def _label(told: Told) -> str:
 class _Waiting:
     """Waits until an engine is imported."""
 
-    def __init__(self, told: Told, place: Place) -> None:
-        self._told, self._place = told, place
-        self._ledger = ChildLedger(told, self._forked)
+    def __init__(self, instructions: Instructions, file: ProcessFile) -> None:
+        self._instructions, self._file = instructions, file
+        self._ledger = ChildLedger(instructions, self._forked)
         self._stack = ExitStack()
         self._engines = [AfterImport(engine, self._record) for engine in _ENGINES if engine not in sys.modules]
 
     def begin(self) -> None:
-        """Begin to wait; what is there already is recorded at once."""
+        """Begin to wait; if an engine is imported already, record at once."""
         if len(self._engines) < len(_ENGINES):
             self._record()
             return
@@ -66,17 +66,17 @@ class _Waiting:
         self._stack.enter_context(counting_processes(lambda: None, self._ledger))
 
     def end(self) -> None:
-        """Wait no more."""
+        """Stop waiting."""
         for one in self._engines:
             one.end()
         self._stack.close()
 
     def _forked(self, ticket: str) -> None:
-        """Go on in a child that was forked."""
-        self._place = self._ledger.nest.enter(ticket)
+        """Continue to wait in a forked child, with its own file."""
+        self._file = self._ledger.folder.enter(ticket)
 
     def _record(self) -> None:
-        """Begin to record in earnest."""
+        """Replace waiting by recording."""
         self.end()
         _waiting.clear()
-        importlib.import_module(f"{__package__}.child").record(self._told, self._place)
+        importlib.import_module(f"{__package__}.child").record(self._instructions, self._file)

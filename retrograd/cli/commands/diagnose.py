@@ -38,7 +38,6 @@ from .. import messages, results
 from ..child_runs import recorded_twice
 from ..children.gathered import Process
 from ..launcher import launched
-from ..lifeline import put_off
 from ..options import (
     ScriptCommand,
     check_option,
@@ -53,7 +52,8 @@ from ..ranks import AFTER_ALL, AFTER_FAILURE, AFTER_SIGNAL, Ranks
 from ..recorded import RecordedRun, RecordingOptions
 from ..recorded import Report as MakesReport
 from ..runner import Ending
-from ..stacks import ask, told_text
+from ..signal_saving import put_off
+from ..stacks import ask, stacks_text
 from ..target import Target, choose
 from ..trials import recorded_and_tried
 
@@ -76,7 +76,7 @@ class Asked:
     explain: bool = False
     """Whether evidence, and what was dropped, is shown."""
     baseline: Recording | None = None
-    """A run that is known to work, to compare with."""
+    """A run that is known to work, for comparison."""
 
 
 @click.command(
@@ -109,14 +109,12 @@ class Asked:
 @click.option(
     "--against",
     metavar="GOOD.json",
-    help="Also say what SCRIPT does otherwise than a run that works: a recording made at level full.",
+    help="Also say how SCRIPT differs from a run that works: a recording made at level full.",
 )
 @click.option("--explain", is_flag=True, help="Show the evidence of each finding, and what was dropped and why.")
 @click.option("--patch", type=click.Path(), metavar="FILE", help="Write the proposed changes as a unified diff.")
-@click.option(
-    "--stacks", is_flag=True, help="Say where each rank of the jobs that are recorded on this machine is now, and end."
-)
-@click.option("--exit-zero", is_flag=True, help="Findings do not make the exit code 1.")
+@click.option("--stacks", is_flag=True, help="Print where each rank that is recorded on this machine is now, and exit.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> RecordedRun:
     """Find what is wrong in SCRIPT, where, and how to fix it.
 
@@ -142,7 +140,7 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
 
 
 def _say_where(given: object) -> int:
-    """Print where each rank is now; return the exit code."""
+    """Print the stacks of all ranks; return the exit code."""
     if given:
         raise UsageError("--stacks asks jobs that run already, but a program was given.", "Leave it out.")
     found = ask()
@@ -152,7 +150,7 @@ def _say_where(given: object) -> int:
             "Start the job with: torchrun --nproc-per-node 4 -m retrograd diagnose train.py; or, where the program "
             "starts its ranks itself: retrograd diagnose --children train.py",
         )
-    sys.stdout.write(told_text(found))
+    sys.stdout.write(stacks_text(found))
     return 0
 
 
@@ -179,7 +177,7 @@ def _baseline(path: str) -> Recording:
 
 
 def _again(asked: dict[str, Any]) -> str:
-    """Return the option that needs several runs or processes; nothing if none is given, raises if two are."""
+    """Return the option that needs several runs or processes, None if there is none; raises if there are two."""
     chosen = [f"--{name}" for name in ("twice", "verify", "children") if asked[name]]
     if len(chosen) > 1:
         raise UsageError(f"{' and '.join(chosen)} were given together.", "Run the command once with each.")
@@ -187,7 +185,7 @@ def _again(asked: dict[str, Any]) -> str:
 
 
 def _run(target: Target, wanted: Asked, options: RecordingOptions) -> RecordedRun:
-    """Return the run of a program, and what reports on it; of several ranks of a job the first one reports on all."""
+    """Return the run of a program with its report; of several ranks of a job the first one reports on all."""
     target.check()
     launch = launched()
     ranks = Ranks.of(launch, os.environ)
@@ -204,10 +202,10 @@ def _run(target: Target, wanted: Asked, options: RecordingOptions) -> RecordedRu
 
 
 def _of_ranks(ranks: Ranks, wanted: Asked, options: RecordingOptions) -> tuple[MakesReport, RecordingOptions]:
-    """Return what a rank of a job does with its recording, and how it is recorded: all of its steps, to be compared."""
+    """Return the report and the recording options of one rank of a job; all its steps are kept, to be compared."""
 
     def together(recorded: Recording, seconds: float) -> int:
-        """Report on all ranks; findings fail no job, for its launcher would start it again."""
+        """Report on all ranks; findings do not change the exit code, since a launcher would restart a failed job."""
         loaded = ranks.gather(recorded, seconds)
         names = [name_of(recording, number) for number, recording in enumerate(loaded)]
         found = diagnose_together(loaded, names)
@@ -241,7 +239,7 @@ def _of_ranks(ranks: Ranks, wanted: Asked, options: RecordingOptions) -> tuple[M
 
 
 def _of_processes(processes: Sequence[Process]) -> list[Finding]:
-    """Return the findings of several processes, with the process in each; equal ones are reported once.
+    """Return the findings of several processes, each with its process; equal findings are reported once.
 
     The ranks of a job are also compared.
     """
@@ -259,7 +257,7 @@ def _of_processes(processes: Sequence[Process]) -> list[Finding]:
 
 
 def _read(paths: tuple[str, ...], wanted: Asked, *, again: str) -> int:
-    """Report what is found in recordings; return the exit code."""
+    """Report the findings in saved recordings; return the exit code."""
     if again:
         raise UsageError(f"{again} runs a program, but a recording was given.", "Name the script.")
     for path in paths[1:]:
@@ -280,12 +278,12 @@ def _read(paths: tuple[str, ...], wanted: Asked, *, again: str) -> int:
 
 
 def _is_recording(path: str) -> bool:
-    """Whether a file is meant to be read, and not to be run."""
+    """Whether the argument is a saved recording, and not a program."""
     return path.endswith(".json") or is_dump(path)
 
 
 def _check_levels(loaded: dict[str, Recording]) -> None:
-    """Refuse a recording of structure alone; say that silence means little where calls were not recorded."""
+    """Raise for a recording of structure alone; warn where calls were not recorded, so that few problems show."""
     for path, recording in loaded.items():
         again = f"Record with: retrograd trace --level {LEVELS[-1]} -o {path} {recording.script or 'SCRIPT'}"
         if recording.level == LEVELS[0]:
@@ -320,7 +318,7 @@ def _with_all_lines(loaded: list[Recording]) -> Recording:
 
 
 def _report_alone(recording: Recording, wanted: Asked, *, to_stderr: bool = False) -> int:
-    """Report what is found in one recording; return the exit code."""
+    """Report the findings in one recording; return the exit code."""
     dropped: list[Dropped] = []
     return _report(recording, diagnose(recording, dropped=dropped), wanted, dropped, to_stderr=to_stderr)
 
@@ -334,7 +332,7 @@ def _report(
     to_stderr: bool = False,
     others: Sequence[Recording] = (),
 ) -> int:
-    """Report the findings; return the exit code.  ``others``: further recordings, where there are several."""
+    """Report findings; return the exit code. ``others`` are further recordings, if there are several."""
     least = SEVERITIES.index(wanted.severity)
     if wanted.baseline is not None:
         found = [*found, *compared(recording, wanted.baseline)]
@@ -359,7 +357,7 @@ def _report(
 
 
 def _write_patch(findings: list[Finding], path: str) -> None:
-    """Write what the findings propose as a diff; say what is not in it."""
+    """Write the fixes of findings as a diff; say which fixes it leaves out."""
     proposed = [finding.fix for finding in findings if finding.fix is not None]
     fixes = compatible(proposed)
     write_output(unified_diff(fixes, plain_lines, lambda file: path_below(file) or file.lstrip("/")), path)

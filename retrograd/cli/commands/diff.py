@@ -54,13 +54,13 @@ TEXT = "text"
 )
 @click.option("--rows", type=click.IntRange(min=1), default=ROWS, show_default=True, help="Lines of each list.")
 @click.option("--title", default="", metavar="TEXT", help="Headline of the drawing.")
-@click.option("--exit-zero", is_flag=True, help="End with 0 also when they differ.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if they differ.")
 @click.pass_context
 def command(ctx: click.Context, /, recordings: tuple[str, ...], **asked: Any) -> None:
     """Compare recordings: where they diverge and which agree.
 
     Reports the first step and node that differ, how, and the statistics that are not the same.
-    Of two runs that `retrograd watch` wrote: which parameters do otherwise, and where the losses part.
+    Of two runs that `retrograd watch` wrote: which parameters differ, and where the losses diverge.
     Two recordings are taken for two runs of one program, and their graphs are compared node by node; recordings
     of the ranks of one job are lined up step by step, also if only one of them is left.
     """
@@ -148,7 +148,7 @@ _WHOLE: dict[str, Callable[[Lineup, RenderOptions], str]] = {
 
 
 def _names(loaded: list[Recording], paths: tuple[str, ...]) -> list[str]:
-    """Return what to call the recordings: their ranks if all have different ones, else the files."""
+    """Return names for the recordings: their ranks if all differ, else their files."""
     ranks = [name_of(recording, number) for number, recording in enumerate(loaded)]
     if all(recording.rank is not None for recording in loaded) and len(set(ranks)) == len(ranks):
         return ranks
@@ -157,7 +157,7 @@ def _names(loaded: list[Recording], paths: tuple[str, ...]) -> list[str]:
 
 
 def _only(recording: Recording, step: int | None, path: str) -> Recording:
-    """Return a recording of one step only, if one was requested."""
+    """Return a recording with one step only, if one was requested."""
     if step is None:
         return recording
     count = len(recording.graphs)

@@ -23,7 +23,7 @@ FAMILIES = {
     "uint": ("uint16", "uint32", "uint64"),
     "bool": ("bool",),
 }
-"""What a whole family of dtypes is called in a table."""
+"""Names of families of dtypes in the table."""
 
 
 @click.command(cls=ConfiguredCommand, name="ops")
@@ -48,13 +48,13 @@ def command(words: tuple[str, ...], output: str | None, fmt: str | None) -> None
 
 
 def as_json(found: list[Operator]) -> str:
-    """All that is known, as a JSON document with a schema number."""
+    """Return all that is known of the operators, as a JSON document with a schema number."""
     rows = [dataclasses.asdict(one) for one in found]
     return json.dumps({"schema": 1, "operators": rows}, indent=1) + "\n"
 
 
 def as_table(found: list[Operator]) -> str:
-    """One line for each operator, in columns."""
+    """Return the operators as a table, one on each line."""
     head = ("operator", "node", "dtypes", "view", "in place")
     lines = [head, *((one.name, one.node or "-", dtypes_in_short(one.dtypes), _mark(one.view), _mark(one.in_place))
                      for one in found)]  # fmt: skip
@@ -68,7 +68,7 @@ def _mark(fact: bool) -> str:
 
 
 def dtypes_in_short(dtypes: tuple[str, ...]) -> str:
-    """Whole families by their name, others one by one."""
+    """Return dtypes as text: complete families by their name, others one by one."""
     words = []
     for family, members in FAMILIES.items():
         have = [name for name in members if name in dtypes]

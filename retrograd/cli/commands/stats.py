@@ -40,10 +40,10 @@ from ..target import Target, choose
 @output_options("stats", "csv", "json", "text")
 @children_option
 @click.option("--step", type=StepType(), default="last", metavar="N|last|all", help="Which backward pass.")
-@click.option("--saved", is_flag=True, help="List the tensors kept for backward, with the range of their values.")
+@click.option("--saved", is_flag=True, help="List the saved tensors, with the range of their values.")
 @click.option("--rows", type=click.IntRange(min=1), default=ROWS, show_default=True, help="Rows of each table.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> RecordedRun | None:
-    """Show slow nodes, large saved values and gradients in numbers.
+    """Show slow nodes, large saved tensors and statistics of gradients.
 
     RECORDING is a file that `retrograd trace -o run.json` or `retrograd watch -o run.json` wrote (its name ends in
     .json), or '-' for standard input.  Anything else is a SCRIPT, which is run as `retrograd trace` runs it; its

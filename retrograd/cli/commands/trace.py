@@ -35,7 +35,7 @@ from ..runner import Ending
 from ..target import Target, choose
 
 _OF_CALLS = ("saved-bytes", "saved_bytes")
-"""Measures that only a recording of every call has."""
+"""Measures that are recorded only at level ``full``."""
 
 
 @click.command(
@@ -58,7 +58,7 @@ _OF_CALLS = ("saved-bytes", "saved_bytes")
 @click.option(
     "--all-figures",
     is_flag=True,
-    help="Take minimum, maximum, mean and zeros of gradients in every backward pass, not in some; --color-by does.",
+    help="Record minimum, maximum, mean and zeros of gradients in every backward pass; --color-by implies it.",
 )
 @eager_option
 @keep_option
@@ -128,7 +128,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> Reco
 def _reporting(
     target: Target, outputs: list[results.Output], options: RenderOptions, launch: Launch | None, *, quiet: bool
 ) -> Report:
-    """Return what writes the outputs of a run and of the processes that it started."""
+    """Return the report that writes the outputs of a run and of the processes that it started."""
 
     def report(recorded: Recording, ending: Ending, processes: Sequence[Process]) -> int:
         if not quiet:

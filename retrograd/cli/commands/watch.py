@@ -41,9 +41,9 @@ from ..tracers import NONE, Tracers
     metavar="NAME",
     help=f"What to look for; may be repeated: {', '.join(TRIGGERS)}.  [default: {', '.join(DEFAULT)}]",
 )
-@click.option("--stop", is_flag=True, help="End the program by an exception where something goes wrong.")
+@click.option("--stop", is_flag=True, help="Raise an exception in the program when something goes wrong.")
 @click.option("--memory", type=click.IntRange(min=1), default=MEMORY // 1_000_000, show_default=True, help="MB kept.")
-@click.option("--resume", is_flag=True, help="Go on in FILE, as after a restart from a checkpoint.")
+@click.option("--resume", is_flag=True, help="Continue FILE, after a restart from a checkpoint.")
 @click.option("--live", is_flag=True, help="Show the newest steps at the bottom of the terminal, if stderr is one.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not print the table of the run when it has ended.")
 def command(words: tuple[str, ...], module: str | None, code: str | None, **asked: Any) -> WatchedProgram:
@@ -68,7 +68,7 @@ def command(words: tuple[str, ...], module: str | None, code: str | None, **aske
 
 
 class WatchedProgram:
-    """A program that is run while its steps are watched; it ends the process as it would."""
+    """A program that runs while its training steps are watched; then the process ends as the program did."""
 
     def __init__(self, target: Target, asked: dict[str, Any]) -> None:
         self._target, self._asked = target, asked
@@ -76,7 +76,7 @@ class WatchedProgram:
         self._watch: watch | None = None
 
     def begin(self) -> None:
-        """Begin to watch, and make room for the program."""
+        """Start watching, and prepare the process for the program."""
         asked = self._asked
         self._watch = watch(
             file=None if asked["output"] == STDOUT else asked["output"],
@@ -94,11 +94,11 @@ class WatchedProgram:
 
     @property
     def prepare(self) -> Callable[[], Execute]:
-        """What reads and compiles the program, as ``Run.prepare``."""
+        """Read and compile the program, as ``Run.prepare`` does."""
         return self._run.prepare
 
     def end(self, error: BaseException | None, tracers: Tracers = NONE) -> NoReturn:
-        """End the process as the program ended, its run written and shown."""
+        """Write and show the run, then end the process as the program ended."""
         ending = self._run.end(error, tracers)
         failure = 0
         with self._run.before.restored():
@@ -111,7 +111,7 @@ class WatchedProgram:
         leave(ending, failure)
 
     def _shown(self, watched: watch) -> int:
-        """Print the table of the run, say what was written, and return our exit code."""
+        """Print the table of the run and the file that was written; return our exit code."""
         stream = messages.first_stderr()
         if not self._asked["quiet"] and stream is not None:
             try:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ..program.signals import let_pass
+from ..program.signals import reraise_from_handler
 
 
 class Stretch:
@@ -23,7 +23,7 @@ class Stretch:
         try:
             self._leave()
         except Exception as failure:  # another thread, which is not here any more, was about to begin or end it
-            let_pass(failure)
+            reraise_from_handler(failure)
 
 
 _under_way: list[Stretch] = []

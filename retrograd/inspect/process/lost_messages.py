@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ..program.signals import let_pass
+from ..program.signals import reraise_from_handler
 from .late_patches import Patched, patched
 
 _FEEDER = "QueueFeederThread"
@@ -38,7 +38,7 @@ def _told(tell: Callable[[BaseException, list[Any]], None], error: BaseException
     try:
         tell(error, _parts(message))
     except Exception as failure:
-        let_pass(failure)
+        reraise_from_handler(failure)
 
 
 def _parts(message: Any) -> list[Any]:

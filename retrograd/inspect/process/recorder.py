@@ -19,7 +19,7 @@ from ..program.failures import failure_of, relayed
 from ..program.frames import last_line, strip_own_frames
 from ..program.places import SourceLine
 from ..program.random_functions import ELSEWHERE
-from ..program.signals import let_pass
+from ..program.signals import reraise_from_handler
 from ..program.texts import lines_of
 from ..recording.event_data import LEVELS
 from ..recording.events import Event, Recording
@@ -263,7 +263,7 @@ class Recorder:
             if "worker" not in event.data:
                 event.data |= self._failure(error)
         except Exception as problem:
-            let_pass(problem)
+            reraise_from_handler(problem)
         self.mention(last_line(error.__traceback__))
         self(event)
 

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from ..program.signals import let_pass
+from ..program.signals import reraise_from_handler
 from .late_patches import Patched, patched
 
-Told = Callable[[], None]
+Notify = Callable[[], None]
 
 
 class Ledger(Protocol):
@@ -60,12 +60,12 @@ _here = _Here()
 
 
 @contextmanager
-def counting_processes(told: Told, ledger: Ledger | None = None) -> Iterator[None]:
-    """Call ``told`` for each Python process that the program starts until the block ends.
+def counting_processes(notify: Notify, ledger: Ledger | None = None) -> Iterator[None]:
+    """Call ``notify`` for each Python process that the program starts until the block ends.
 
     With a ``ledger`` it is called in the end, for each of which there is no recording.
     """
-    process, starts = os.getpid(), _Starts(told, ledger)
+    process, starts = os.getpid(), _Starts(notify, ledger)
     places = [
         Patched("multiprocessing.process", "BaseProcess.start", starts.wrap_start),
         Patched("subprocess", "Popen.__init__", starts.wrap_init),
@@ -83,7 +83,7 @@ def counting_processes(told: Told, ledger: Ledger | None = None) -> Iterator[Non
             _counting.remove(starts)
         if ledger is not None and os.getpid() == process:
             for _ in range(ledger.unrecorded()):
-                told()
+                notify()
 
 
 _counting: list[_Starts] = []
@@ -115,13 +115,13 @@ if hasattr(os, "register_at_fork"):
 class _Starts:
     """Replacements of the functions that start processes."""
 
-    def __init__(self, told: Told, ledger: Ledger | None) -> None:
-        self._told, self._ledger = told, ledger
+    def __init__(self, notify: Notify, ledger: Ledger | None) -> None:
+        self._notify, self._ledger = notify, ledger
 
     def forked_unseen(self) -> None:
         """A child was forked that is not recorded."""
         if self._ledger is None:
-            self._told()
+            self._notify()
         else:
             self._ledger.started(self._ledger.starting(), None)
             self._ledger.idle()
@@ -208,7 +208,7 @@ class _Starts:
         if self._ledger is not None:
             self._ledger.started(ticket, process)
         else:
-            self._told()
+            self._notify()
 
     def _with_environment(
         self, original: Callable[..., None], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -244,7 +244,7 @@ def _runs_python(command: Any) -> bool:
         name = os.path.basename(words[0])
         return name.startswith("python") or words[0] == sys.executable or _is_script(words[0])
     except Exception as failure:  # no command that anybody could run
-        let_pass(failure)
+        reraise_from_handler(failure)
         return False
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import FrameType
 
 
-def let_pass(failure: BaseException) -> None:
+def reraise_from_handler(failure: BaseException) -> None:
     """Raise a caught error again if a signal's handler raised it."""
     if is_from_handler(failure):
         raise failure

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..garbage import collector_paused
 from ..graphs.graph import Graph
-from ..program.signals import let_pass
+from ..program.signals import reraise_from_handler
 from ..progress import followed, progress
 from .base import Facts, Node
 
@@ -80,7 +80,7 @@ def _walk(order: list[Node], index: dict[Node, int], leaves: dict[int, Any], sna
             shape(shapes.get(extent) or _checked(extent, shapes))
             dtype(known)
         except Exception as failure:  # no output, or a nested tensor that has no one shape
-            let_pass(failure)
+            reraise_from_handler(failure)
             shape(None)
             dtype(None)
         position = 0

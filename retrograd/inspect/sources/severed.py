@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ..program.places import SourceLine
-from ..program.signals import let_pass
+from ..program.signals import reraise_from_handler
 from ..references import Reference
 
 _MOST_CAUSES = 4
@@ -48,7 +48,7 @@ def address_of(tensor: Any) -> int:
     try:
         return int(tensor.data_ptr())
     except Exception as failure:
-        let_pass(failure)
+        reraise_from_handler(failure)
         return 0
 
 

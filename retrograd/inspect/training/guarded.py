@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from ..program.signals import let_pass
+from ..program.signals import reraise_from_handler
 
 
 class Guard:
@@ -23,7 +23,7 @@ class Guard:
         try:
             return step(*args)
         except Exception as problem:
-            let_pass(problem)
+            reraise_from_handler(problem)
             self.count += 1
             if self.count == 1 and sys.stderr is not None:
                 print(f"retrograd: watching goes on without some statistics: {problem!r}", file=sys.stderr)

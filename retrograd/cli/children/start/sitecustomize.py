@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 _VARIABLE, _PATH = "RETROGRAD_CHILD_OF", "PYTHONPATH"
 _AWAITED = ("multiprocessing", "subprocess", "torch", "retrograd")
-"""With the first of these there may be something to do: something to record, or processes that start."""
+"""Modules whose import means that there may be something to record, or processes that start."""
 _HELPERS = ("multiprocessing.resource_tracker",)
-"""What processes of Python's own run that have nothing to do with the program."""
+"""Modules that Python's own helper processes run."""
 
 
 class _Awaits:
-    """Stands first on ``sys.meta_path`` until one of the modules has been imported, and what imported it of them."""
+    """A finder, first on ``sys.meta_path``, that calls ``begin`` once one of the modules has been imported."""
 
     def __init__(self, begin: Callable[[], None]) -> None:
         self._begin = begin
@@ -34,7 +34,7 @@ class _Awaits:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Let the other finders find the module; only note when its loader has run it."""
+        """Let the other finders find the module, and note when its loader has executed it."""
         if name not in _AWAITED:
             return None
         found = (finder.find_spec(name, path, target) for finder in sys.meta_path[:] if finder is not self)
@@ -59,8 +59,8 @@ class _Awaits:
 
 
 def _take_away(here: str) -> str:
-    """Leave environment and path as they would be without us; what processes inherit stays as it is."""
-    told, paths = os.environ[_VARIABLE], os.environ.get(_PATH, "")
+    """Remove our variables from the environment and ``sys.path``, but not from what child processes inherit."""
+    instructions, paths = os.environ[_VARIABLE], os.environ.get(_PATH, "")
     del os.environ[_VARIABLE]
     first, *rest = paths.split(os.pathsep, 1)
     if os.path.abspath(first) == here:
@@ -68,17 +68,17 @@ def _take_away(here: str) -> str:
         os.environ.update(dict.fromkeys([_PATH] * len(rest), "".join(rest)))
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != here]
     sys.path_importer_cache.pop(here, None)
-    os.putenv(_VARIABLE, told)
+    os.putenv(_VARIABLE, instructions)
     os.putenv(_PATH, paths)
-    return told
+    return instructions
 
 
-def _begin(told: str, name: str, path: list[str]) -> None:
-    """Load what records; whatever fails there, the program runs as it would alone."""
+def _begin(instructions: str, name: str, path: list[str]) -> None:
+    """Load the recorder; if that fails, the program runs unrecorded."""
     theirs = sys.path[:]
-    sys.path[:] = [told.split("\n")[2], *path]
+    sys.path[:] = [instructions.split("\n")[2], *path]
     try:
-        __import__("retrograd.cli.children.waiting", fromlist=["wait"]).wait(told, name)
+        __import__("retrograd.cli.children.waiting", fromlist=["wait"]).wait(instructions, name)
     except Exception as failure:
         print(f"retrograd: process {os.getpid()} is not recorded: {failure}", file=sys.stderr)
     finally:
@@ -86,14 +86,14 @@ def _begin(told: str, name: str, path: list[str]) -> None:
 
 
 def _start() -> None:
-    told = _take_away(os.path.dirname(os.path.abspath(__file__)))
-    folder, ticket = told.split("\n")[:2]
+    instructions = _take_away(os.path.dirname(os.path.abspath(__file__)))
+    folder, ticket = instructions.split("\n")[:2]
     if any(helper in word for word in sys.orig_argv[1:3] for helper in _HELPERS):
         return
     name = f"{time.monotonic_ns():020}.{os.getpid()}.{ticket}"
     os.close(os.open(os.path.join(folder, f"{name}.seen"), os.O_CREAT | os.O_WRONLY, 0o600))
     path = sys.path[:]
-    sys.meta_path.insert(0, _Awaits(lambda: _begin(told, name, path)))
+    sys.meta_path.insert(0, _Awaits(lambda: _begin(instructions, name, path)))
 
 
 if _VARIABLE in os.environ:

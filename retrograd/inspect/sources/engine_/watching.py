@@ -16,7 +16,7 @@ from ....engine.switches.state import peek_number
 from ...bounded import BoundedDict
 from ...graphs.graph import Graph
 from ...program.places import SourceLine
-from ...program.signals import let_pass
+from ...program.signals import reraise_from_handler
 from ...recording.event_data import LEVELS
 from ...recording.events import Event
 from ...recording.tensor_facts import TensorFacts
@@ -276,13 +276,13 @@ def report_problem(watching: Watching, failure: BaseException) -> None:
     try:
         watching.sink.tensors.fill()
     except Exception as another:  # a broken sink must not break the program
-        let_pass(another)
+        reraise_from_handler(another)
     if not isinstance(failure, Exception):  # Ctrl-C
         raise failure
-    let_pass(failure)
+    reraise_from_handler(failure)
     try:
         data = {"problem": f"{type(failure).__name__}: {failure}", "type": type(failure).__name__}
         watching.send(Event("problem", data=data))
         watching.sink.missed(PROBLEMS, data["problem"])
     except Exception as another:
-        let_pass(another)
+        reraise_from_handler(another)

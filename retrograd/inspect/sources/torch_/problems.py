@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from ...program.signals import let_pass
+from ...program.signals import reraise_from_handler
 from .own_work import own_work
 
 PROBLEMS: list[str] = []
@@ -18,7 +18,7 @@ _MOST = 20
 
 def note_problem(problem: BaseException) -> None:
     """Note and report one of our own errors; the program's own are raised again."""
-    let_pass(problem)
+    reraise_from_handler(problem)
     if len(PROBLEMS) < _MOST:
         PROBLEMS.append("".join(traceback.format_exception(problem)))
     tell(f"{type(problem).__name__}: {problem}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from ....errors import NoGraphError
 from ...graphs.graph import Graph
-from ...program.signals import let_pass
+from ...program.signals import reraise_from_handler
 from ...recording.tensor_table import TensorTable
 from ..base import Gradient, Node, Ran, Sink
 from ..collect import collect
@@ -203,7 +203,7 @@ def _entries(torch: Any, gradient: Any) -> Any:
             gradient = gradient.to_dense()
         return gradient.to("cpu", torch.complex128 if gradient.is_complex() else torch.float64).numpy()
     except Exception as failure:  # without memory, or of a class that has none
-        let_pass(failure)
+        reraise_from_handler(failure)
         return None
 
 

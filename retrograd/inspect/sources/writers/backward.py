@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...program.places import SourceLine
-from ...program.signals import let_pass
+from ...program.signals import reraise_from_handler
 from ...recording.event_data import Values
 from ...recording.events import Event
 from ..base import Watch
@@ -96,7 +96,7 @@ def described(error: BaseException) -> dict[str, str]:
     try:
         text = str(error)
     except Exception as failure:
-        let_pass(failure)
+        reraise_from_handler(failure)
         text = ""
     return {"error": f"{type(error).__name__}: {text}", "error_type": type(error).__name__}
 

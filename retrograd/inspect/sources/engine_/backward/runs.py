@@ -13,7 +13,7 @@ from .....interpreter import getframe
 from ....graphs.graph import Graph
 from ....program.frames import source_line, user_frame
 from ....program.places import SourceLine
-from ....program.signals import let_pass
+from ....program.signals import reraise_from_handler
 from ...base import Node
 from ...naming import name_leaves
 from ...writers.backward import Asked, BackwardPass
@@ -74,7 +74,7 @@ class Runs(Observer):
             try:
                 snapshot = self._graph(run, roots, frame)
             except Exception as failure:
-                let_pass(failure)
+                reraise_from_handler(failure)
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
         if self.look is not None:
             self.look(frame)

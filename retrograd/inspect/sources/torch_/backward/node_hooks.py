@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from ....program.signals import let_pass
+from ....program.signals import reraise_from_handler
 from ...base import Elsewhere, Node, Origins, Ran
 from ...collect import short_name
 from ...patches import Patches
@@ -176,5 +176,5 @@ def _array(torch: Any, gradient: Any) -> Any:
         array.flags.writeable = False
         return array
     except Exception as failure:
-        let_pass(failure)
+        reraise_from_handler(failure)
         return None

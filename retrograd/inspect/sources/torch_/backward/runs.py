@@ -11,7 +11,7 @@ from typing import Any
 from .....errors import NoGraphError
 from ....graphs.graph import Graph
 from ....program.frames import source_line
-from ....program.signals import let_pass
+from ....program.signals import reraise_from_handler
 from ....recording.event_data import Values
 from ....recording.events import Event, Facts
 from ....recording.journal import Note, Rows
@@ -106,7 +106,7 @@ class RunWriter:
             except NoGraphError:
                 self._refused = True  # PyTorch is about to say so itself
             except Exception as failure:
-                let_pass(failure)
+                reraise_from_handler(failure)
                 event.data["problem"] = f"{type(failure).__name__}: {failure}"
         leaves = self._leaves(order)
         self._leaves_at_start = [order[row] for row in leaves if self._snapshot and row in self._snapshot.roots]

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from .....interpreter import getframe
 from ....program.frames import is_users, user_frame
-from ....program.signals import let_pass
+from ....program.signals import reraise_from_handler
 from ...origins import Marks, Settled
 from ..library import LIBRARY
 from ..own_work import asked_by_nobody, own_work
@@ -118,7 +118,7 @@ def version_of(tensor: Any) -> int:
     try:
         return int(tensor._version)
     except Exception as failure:
-        let_pass(failure)
+        reraise_from_handler(failure)
         return -1
 
 
@@ -133,7 +133,7 @@ def versions_of(tensors: Sequence[Any]) -> list[int]:
     try:
         return list(map(_version, tensors))
     except Exception as failure:
-        let_pass(failure)
+        reraise_from_handler(failure)
         return [version_of(tensor) for tensor in tensors]
 
 
@@ -179,7 +179,7 @@ class Caller:
             if found is not None:
                 return found, (func, args, kwargs)
         except Exception as failure:  # not hashable
-            let_pass(failure)
+            reraise_from_handler(failure)
         try:
             found, run = self._pristine.of_c(func)
         except Exception as problem:

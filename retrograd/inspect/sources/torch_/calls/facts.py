@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....program.signals import let_pass
+from ....program.signals import reraise_from_handler
 from ....recording.event_data import Values
 from ...array_values import Array, flat_share, is_finite, pole_in, range_and_sum, summary
 from ..library import LIBRARY
@@ -156,7 +156,7 @@ def overlaps(tensor: Any) -> bool:
     try:
         return any(step == 0 and size > 1 for step, size in zip(tensor.stride(), tensor.shape, strict=True))
     except Exception as failure:
-        let_pass(failure)
+        reraise_from_handler(failure)
         return False
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ....bounded import BoundedDict
 from ....graphs.graph import Graph
-from ....program.signals import let_pass
+from ....program.signals import reraise_from_handler
 from ..backward.release import raise_stack_limit
 from .calls import Call
 from .tensors import shape_of
@@ -172,7 +172,7 @@ def _kept_by(node: Any) -> Iterator[Any]:
                 if (held := getattr(one, "data", None)) is not None:
                     yield held
         except Exception as failure:  # what was freed cannot be looked at
-            let_pass(failure)
+            reraise_from_handler(failure)
 
 
 def saves_of(call: Call, outputs: list[Any], sizes: SavedSizes, known: BoundedDict[Any, Kept], *, same: bool) -> Kept:
@@ -226,7 +226,7 @@ def memory_of(tensor: Any) -> Hashable:
     try:
         return tensor.untyped_storage().data_ptr() or id(tensor)
     except Exception as failure:
-        let_pass(failure)
+        reraise_from_handler(failure)
         return id(tensor)
 
 
@@ -235,7 +235,7 @@ def _size(tensor: Any) -> int:
     try:
         return int(tensor.nbytes)
     except Exception as failure:
-        let_pass(failure)
+        reraise_from_handler(failure)
         return 0
 
 
@@ -263,7 +263,7 @@ def _output_size(node: Any) -> int:
         first = node._input_metadata[0]
         return math.prod(int(size) for size in first.shape) * int(first.dtype.itemsize)
     except Exception as failure:
-        let_pass(failure)
+        reraise_from_handler(failure)
         return 0
 
 

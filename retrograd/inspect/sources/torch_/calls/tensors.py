@@ -7,7 +7,7 @@ from typing import Any
 
 from ....bounded import BoundedDict
 from ....program.places import SourceLine
-from ....program.signals import let_pass
+from ....program.signals import reraise_from_handler
 from ....recording.memory_parts import Part
 from ....recording.tensor_facts import TensorFacts
 from ....recording.tensor_table import TensorTable
@@ -118,7 +118,7 @@ def layout_of(tensor: Any) -> tuple[int, ...] | None:
     try:
         return (tensor.storage_offset(), *tensor.stride())
     except Exception as failure:
-        let_pass(failure)
+        reraise_from_handler(failure)
         return None
 
 
@@ -139,7 +139,7 @@ def memory_of(tensor: Any) -> tuple[Any, bool, bool]:
         size = storage.nbytes()
         return (storage if size else None), not storage.resizable(), bool(size) and size != tensor.nbytes
     except Exception as failure:
-        let_pass(failure)
+        reraise_from_handler(failure)
         return None, False, False
 
 
@@ -159,6 +159,6 @@ def shape_of(tensor: Any) -> tuple[int, ...]:
         if known is None:
             known = _shapes[extent] = tuple(int(size) for size in extent)
     except Exception as failure:
-        let_pass(failure)
+        reraise_from_handler(failure)
         return ()
     return known

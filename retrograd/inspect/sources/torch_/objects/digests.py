@@ -22,7 +22,7 @@ from typing import Any
 
 from ....lineup.digests import Collect, Comparison, Learn, Message, Place, Report, Request, Spread
 from ....program.modules import attribute
-from ....program.signals import let_pass
+from ....program.signals import reraise_from_handler
 from ....recording.events import Event
 from ...importing import AfterImport
 from ...step_effects import sum_of
@@ -158,7 +158,7 @@ class Digests:
             with private().unheard():
                 self._answer_all(_Channel(self._comparison.place, store, self._over))
         except Exception as failure:
-            let_pass(failure)
+            reraise_from_handler(failure)
             self._stopped = self._stopped or str(failure).partition("\n")[0][:120]
         self._over.set()
 

@@ -14,7 +14,7 @@ import numpy as np
 from .....interpreter import getframe
 from ....program.frames import leave_no_frame, source_line, user_frame
 from ....program.modules import attribute
-from ....program.signals import let_pass
+from ....program.signals import reraise_from_handler
 from ....recording.events import Event
 from ...array_values import Array
 from ...base import Watch
@@ -120,7 +120,7 @@ class StepReader:
         try:
             return (parameter.data_ptr(), parameter._version) if type(parameter) in self._readable.plain else None
         except Exception as failure:  # without memory, an inference tensor, …
-            let_pass(failure)
+            reraise_from_handler(failure)
             return None
 
     def _each(self, tensors: Sequence[Any], here: Callable[[Any], Any], names: tuple[str, ...]) -> list[Any]:
@@ -130,7 +130,7 @@ class StepReader:
             try:
                 found[place] = READBACKS.ask(tensor, names) if self._readable.is_far(tensor) else here(tensor)
             except Exception as failure:
-                let_pass(failure)
+                reraise_from_handler(failure)
         return found
 
     def _content(self, tensor: Any) -> Hashable:

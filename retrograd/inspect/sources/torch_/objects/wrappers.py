@@ -12,7 +12,7 @@ from .....interpreter import getframe
 from ....program.frames import is_foreign, source_line, user_frame
 from ....program.modules import attribute, held_parameters, is_module
 from ....program.places import SourceLine
-from ....program.signals import let_pass
+from ....program.signals import reraise_from_handler
 from ....recording.events import Event
 from ...importing import AfterImport
 from ...patches import Patches
@@ -52,7 +52,7 @@ class Compilation:
                 try:
                     self._note(model, kwargs)
                 except Exception as failure:
-                    let_pass(failure)
+                    reraise_from_handler(failure)
             return original(model, *args, **kwargs)
 
         return compile

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....operators import Trait
-from ....program.signals import let_pass
+from ....program.signals import reraise_from_handler
 from ....recording.tensor_table import TensorTable
 from ...unwritten import Span, Unwritten
 from ..calls.calls import Call, version_of
@@ -58,7 +58,7 @@ class Allocations:
                 return
             owner = tensor.untyped_storage()
         except Exception as failure:  # without memory
-            let_pass(failure)
+            reraise_from_handler(failure)
             return
         if memory is not None:
             self._unwritten.allocated(memory, owner, _span(tensor), version_of(tensor))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .....locks import reentrant_lock
-from ....program.signals import let_pass
+from ....program.signals import reraise_from_handler
 from ..library import LIBRARY
 from ..own_work import own_work
 from ..problems import note_problem
@@ -97,7 +97,7 @@ class ReadBacks:
                 found = [*_computed(torch, tensor, wide, names), *(one.compute(tensor) for one in extra)]
                 vector = torch.stack([one.to(wide) for one in found])
         except Exception as failure:  # no memory left there, a dtype without these functions, …
-            let_pass(failure)
+            reraise_from_handler(failure)
             return None
         promise = Promise((*names, *(one.name for one in extra)), tensor.numel(), self.read)
         with self._lock:
@@ -132,7 +132,7 @@ class ReadBacks:
                 torch.zeros((), dtype=torch.float64, device=device)
                 self._wide[device] = torch.float64
             except Exception as failure:
-                let_pass(failure)
+                reraise_from_handler(failure)
                 self._wide[device] = torch.float32
         return self._wide[device]
 
@@ -179,7 +179,7 @@ def _content(torch: Any, x: Any, wide: Any) -> list[Any]:
         sums = [words.sum(), (words * words).sum()]
         return [*(part for one in sums for part in (one & 0xFFFFFFFF, one >> 32)), memory[whole:].sum()]
     except Exception as failure:
-        let_pass(failure)
+        reraise_from_handler(failure)
         return [x.sum(dtype=wide), x.amin(), torch.linalg.vector_norm(x, dtype=wide), x.amax(), x.eq(0).sum()]
 
 

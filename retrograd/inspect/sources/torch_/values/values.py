@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ....bounded import BoundedDict
-from ....program.signals import let_pass
+from ....program.signals import reraise_from_handler
 from ...array_values import Array, unrepeated
 from ...sparse_entries import summed
 from ..library import LIBRARY
@@ -78,7 +78,7 @@ class Readable:
                 tensor = self._inner(tensor)
             return tensor if tensor.layout is self.strided else None
         except Exception as failure:
-            let_pass(failure)
+            reraise_from_handler(failure)
             return None
 
     def is_far(self, tensor: Any) -> bool:
@@ -99,7 +99,7 @@ class Readable:
                 return False
             return device.type != "cuda" or not torch.cuda.is_current_stream_capturing()
         except Exception as failure:
-            let_pass(failure)
+            reraise_from_handler(failure)
             return False
 
     def _tells_size(self, device: Any) -> bool:
@@ -155,7 +155,7 @@ class Readable:
             pointer = tensor.data_ptr()
             return (pointer, tensor.nbytes, dtype) if pointer else None
         except Exception as failure:
-            let_pass(failure)
+            reraise_from_handler(failure)
             return None
 
     def row(self, pointer: int, size: int, dtype: np.dtype[Any]) -> Array:
@@ -188,7 +188,7 @@ class Readable:
                 return self._view(tensor, dtype, pointer)
             return np.empty(tensor.shape, dtype) if self.is_plain(tensor) and not tensor.numel() else None
         except Exception as failure:  # of a shape that it does not tell, …
-            let_pass(failure)
+            reraise_from_handler(failure)
             return None
 
     def gradient(self, tensor: Any) -> Array | None:
@@ -198,7 +198,7 @@ class Readable:
         try:
             return _converted(tensor.detach().abs()) if self.pointer(tensor) else None
         except Exception as failure:
-            let_pass(failure)
+            reraise_from_handler(failure)
             return None
 
     def parts(self, tensor: Any) -> Array | None:
@@ -208,7 +208,7 @@ class Readable:
         try:
             return self.array(LIBRARY.torch.view_as_real(tensor.detach()))
         except Exception as failure:  # lazily conjugated, …
-            let_pass(failure)
+            reraise_from_handler(failure)
             return None
 
     def index(self, tensor: Any) -> Array | None:

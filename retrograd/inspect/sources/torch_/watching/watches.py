@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ....program.places import SourceLine
-from ....program.signals import let_pass
+from ....program.signals import reraise_from_handler
 from ....recording.unseen import PROBLEMS
 from ...base import Sink, Source
 from ...stray_attributes import StrayAttributes
@@ -55,7 +55,7 @@ class Watch:
                 try:
                     self.sink.missed(PROBLEMS, sentence)
                 except Exception as failure:  # a broken sink must not break the program
-                    let_pass(failure)
+                    reraise_from_handler(failure)
 
     def number(self, tensor: Any, line: SourceLine | None = None, name: str = "") -> int:
         """Return the number of a tensor; one that is new comes up at this line, under this name."""

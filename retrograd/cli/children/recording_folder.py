@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 SEEN, BEGUN, TRAINED, QUIET, LEFT = "seen", "begun", "trained", "quiet", "left"
-"""It runs, and nothing was to be recorded so far; it is being recorded; what was recorded, of one that ran a backward
-pass or raised, and of one that did not; there were enough of them already."""
+"""States of a process: running, nothing to record so far; being recorded; recorded, with a backward pass or an error;
+recorded, without; recorded but dropped, because there were enough recordings."""
 MOST = {TRAINED: 64, QUIET: 8}
-"""Recordings that are kept: a program may make workers again and again."""
+"""How many recordings are kept: a program may start new workers again and again."""
 _STARTED = "started"
 
 
 class Entry(NamedTuple):
-    """One process that was there."""
+    """The file of one process, by the parts of its name."""
 
     since: int
     process: int
@@ -31,27 +31,27 @@ class Entry(NamedTuple):
     path: Path
 
 
-class Nest:
-    """The folder."""
+class RecordingFolder:
+    """The folder that a program and the processes it starts share."""
 
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
 
     def start(self, ticket: str, process: int | None) -> None:
-        """Note that a process was started, with its number if that is known."""
+        """Note that a process was started, with its process id if that is known."""
         try:
             (self.folder / f"{process or 0}.{ticket}.{_STARTED}").touch()
         except OSError:  # the program is over, and its folder gone
             pass
 
-    def enter(self, ticket: str) -> Place:
-        """Note that this process is here, and return its place; ``sitecustomize`` does the same."""
-        place = Place(self, f"{time.monotonic_ns():020}.{os.getpid()}.{ticket}")
-        place.become(SEEN)
-        return place
+    def enter(self, ticket: str) -> ProcessFile:
+        """Register this process and return its file; ``sitecustomize`` does the same."""
+        file = ProcessFile(self, f"{time.monotonic_ns():020}.{os.getpid()}.{ticket}")
+        file.become(SEEN)
+        return file
 
     def entries(self) -> list[Entry]:
-        """Return the processes that were here, the first first."""
+        """Return the files of all processes that registered, in the order in which they started."""
         found = []
         for path in self.folder.iterdir():
             parts = path.name.split(".")
@@ -60,22 +60,22 @@ class Nest:
         return sorted(found)
 
     def recorded(self) -> list[Entry]:
-        """Return the processes that have a recording."""
+        """Return the files that hold a recording."""
         return [entry for entry in self.entries() if entry.state in MOST]
 
     def left(self) -> int:
-        """Return how many were recorded and left out."""
+        """Return how many recordings were dropped."""
         return sum(entry.state == LEFT for entry in self.entries())
 
     def unrecorded(self) -> int:
-        """Return of how many there is no recording, although there may have been something to record."""
+        """Return how many processes have no recording although there may have been something to record."""
         entries = self.entries()
         lost = {entry.process for entry in entries if entry.state == BEGUN}
         lost -= {entry.process for entry in entries if entry.state in MOST}  # it was saved on the way
         return len(lost) + sum(1 for _ in self._never_here(entries))
 
     def _never_here(self, entries: Sequence[Entry]) -> Iterator[str]:
-        """Yield the tickets of those that were started and have not come, nor anything that they started."""
+        """Yield the tickets of started processes that never registered, nor did any process they started."""
         processes, tickets = {entry.process for entry in entries}, {entry.ticket for entry in entries}
         for path in self.folder.glob(f"*.{_STARTED}"):
             process, ticket, _ = path.name.split(".")
@@ -83,18 +83,18 @@ class Nest:
                 yield ticket
 
 
-class Place:
-    """The file of one process."""
+class ProcessFile:
+    """The file of one process, whose name ends in the process's state."""
 
-    def __init__(self, nest: Nest, name: str, state: str = "") -> None:
-        self._nest, self._name, self._state = nest, name, state
+    def __init__(self, folder: RecordingFolder, name: str, state: str = "") -> None:
+        self._folder, self._name, self._state = folder, name, state
 
     def path(self, state: str) -> Path:
-        """Return what the file is called in a state."""
-        return self._nest.folder / f"{self._name}.{state}"
+        """Return the path of the file in a given state."""
+        return self._folder.folder / f"{self._name}.{state}"
 
     def become(self, state: str) -> None:
-        """Say how far the process is."""
+        """Rename the file to a new state."""
         try:
             if self._state:
                 os.replace(self.path(self._state), self.path(state))
@@ -105,12 +105,12 @@ class Place:
         self._state = state
 
     def has_room(self, state: str) -> bool:
-        """Whether a recording of this sort is still wanted."""
-        there = (entry for entry in self._nest.entries() if entry.state == state and entry.path != self.path(state))
+        """Whether another recording with this state may be kept."""
+        there = (entry for entry in self._folder.entries() if entry.state == state and entry.path != self.path(state))
         return next(islice(there, MOST[state] - 1, None), None) is None
 
     def leave(self) -> None:
-        """Take back what says how far the process is, for what was recorded says it."""
+        """Remove the file; the recording beside it has taken its file."""
         if self._state:
             self.path(self._state).unlink(missing_ok=True)
         self._state = ""

@@ -29,17 +29,17 @@ from ..interpreter import current_frames
 
 # Ends a process that hangs while holding Python's lock when SIGTERM comes, as the signal would have done without us.
 #
-# No Python code runs then, not even the thread of the `lifeline`: the byte that the signal wrote is not read. A process
-# beside it notices that and sends the signal again, which is fatal, since our handler runs only once.
+# No Python code runs then, not even the thread of `_SignalListener`: the byte that the signal wrote is not read. A
+# process beside it notices that and sends the signal again, which is fatal, since our handler runs only once.
 
 GRACE = 5.0
-"""Seconds that a byte may lie there."""
+"""Seconds that a signal's byte may stay unread before the sentinel ends the process."""
 _GLANCE = 5000
-"""Milliseconds after which the sentinel asks whether the process is still there."""
+"""Milliseconds between checks whether the watched process still exists."""
 
 
 def handle_once(number: int) -> Callable[[], object] | None:
-    """Make the present handler of a signal good for one arrival; None where the system cannot do that.
+    """Make the current handler of a signal handle only the next one; None where the system cannot do that.
 
     What is returned lets it handle each again: more may come while what the first one asks for is being done.
     """
@@ -54,7 +54,7 @@ def handle_once(number: int) -> Callable[[], object] | None:
 
 
 def post_sentinel(reading: int) -> None:
-    """Start a process that watches the pipe which signals write to; it is no child of this one, and ends with it."""
+    """Start a process, not a child of this one, that watches the pipe which signals write to."""
     watched = os.getpid()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # other threads do not matter: nothing of theirs is used
@@ -74,7 +74,7 @@ def post_sentinel(reading: int) -> None:
 
 
 def _stand_aside(reading: int) -> None:
-    """Have nothing to do with the program: with its files, its terminal, its group and its signals."""
+    """Detach from the program's files, terminal, process group and signals."""
     os.setsid()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -89,7 +89,7 @@ def _stand_aside(reading: int) -> None:
 
 
 def _stand_guard(watched: int, reading: int) -> NoReturn:
-    """Wait for a byte that nobody takes."""
+    """Wait for a byte that stays unread for ``GRACE`` seconds, then end the watched process."""
     waiting = select.poll()
     waiting.register(reading, select.POLLIN)
     while _is_there(watched):
@@ -126,15 +126,15 @@ Place = tuple[CodeType, int]
 _GLANCE_EVERY = 0.5
 """Seconds between checks for requests."""
 _REACTION = 2.0
-"""Seconds after Ctrl-C in which a program that is not stuck leaves its line."""
+"""Seconds in which a program that is not stuck leaves its current line after Ctrl-C."""
 UNFINISHED = "Unfinished"
-"""Used in place of a signal's name if the program that is saved may go on."""
+"""Stands for a signal's name when a program is saved while it still runs."""
 WATCHED = (signal.SIGTERM, signal.SIGINT)
 """Signals after which the recording is saved."""
 
 
 @contextmanager
-def lifeline(
+def saved_on_signals(
     save: Callable[[str], None], idle: Callable[[], None] = lambda: None, stuck: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
     """Call ``save`` with the name of a signal that arrives inside the block, and ``idle`` now and then.
@@ -147,7 +147,7 @@ def lifeline(
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    line = _Lifeline(save, idle, stuck)
+    line = _SignalListener(save, idle, stuck)
     line.attach()
     try:
         yield
@@ -155,24 +155,24 @@ def lifeline(
         line.detach()
 
 
-class _Lifeline:
+class _SignalListener:
     """The descriptor, the thread that reads it, and the handler that makes SIGTERM reach it."""
 
     def __init__(self, save: Callable[[str], None], idle: Callable[[], None], stuck: Callable[[], None]) -> None:
         self._save, self._idle, self._stuck = save, idle, stuck
         self._interrupted: tuple[float, Place | None] | None = None
-        """When Ctrl-C came last, and where the program was then."""
+        """When the last Ctrl-C came, and where the program was then."""
         self._process = os.getpid()
         self._reading, self._writing = os.pipe()
         os.set_blocking(self._writing, False)
         self._handler: Callable[[int, FrameType | None], None] | None = None
         self._handle_each: Callable[[], object] | None = None
-        """Makes the handler of SIGTERM good for more than one."""
+        """Makes the handler of SIGTERM handle every further signal."""
         self._attached = False
-        self._listener = threading.Thread(target=self._listen, name="retrograd-lifeline", daemon=True)
+        self._listener = threading.Thread(target=self._listen, name="retrograd-signals", daemon=True)
 
     def attach(self) -> None:
-        """Begin to listen."""
+        """Start listening."""
         self._before = signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
         if self._before != -1:
             signal.set_wakeup_fd(self._before)
@@ -188,14 +188,14 @@ class _Lifeline:
         self._listener.start()
 
     def detach(self) -> None:
-        """Stop listening and put everything back as it was; what is being saved is saved before what comes after."""
+        """Stop listening and restore the previous handlers, after any save in progress has finished."""
         if self._attached and os.getpid() == self._process:
             self._forget()
             os.write(self._writing, b"\0")  # ends the thread
             self._listener.join()
 
     def _forget(self) -> None:
-        """Restore the signal handling; in a forked child as well, which handles its own signals."""
+        """Restore the signal handling, also in a forked child, which handles its own signals."""
         if not self._attached:
             return
         self._attached = False
@@ -206,7 +206,7 @@ class _Lifeline:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def _listen(self) -> None:
-        """Wait for signals, on a thread of its own."""
+        """Wait for signals, on a thread of our own."""
         while True:
             ready, _, _ = select.select([self._reading], [], [], _GLANCE_EVERY)
             if not ready:  # a byte lies there until Python runs: the sentinel looks at it
@@ -237,12 +237,12 @@ class _Lifeline:
 
 
 def _wait_for_the_end(number: int, frame: FrameType | None) -> None:
-    """Hold the main thread while the other one saves and ends the process."""
+    """Block the main thread while the listener saves and ends the process."""
     threading.Event().wait()
 
 
 def _die_of(number: signal.Signals) -> None:
-    """End the process by the signal's own action, which only the main thread could ask Python for."""
+    """End the process by the signal's default action, without the main thread's help."""
     try:
         ctypes.CDLL(None).signal(int(number), 0)
         os.kill(os.getpid(), number)
@@ -254,7 +254,7 @@ def _die_of(number: signal.Signals) -> None:
 
 @contextmanager
 def put_off(hurry: Callable[[], object]) -> Iterator[None]:
-    """Let SIGTERM end this process only after the block; ``hurry`` is called when it comes.
+    """Delay SIGTERM until the end of the block; ``hurry`` is called when it arrives.
 
     A launcher sends it to all as soon as one rank has failed, also to the one that is about to report why.
     """
@@ -277,18 +277,18 @@ def put_off(hurry: Callable[[], object]) -> Iterator[None]:
 
 
 def place() -> Place | None:
-    """Return where the main thread is, to be compared with where it is later."""
+    """Return the main thread's current position, for comparison with a later one."""
     frame = where_it_is()
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
 def where_it_is() -> FrameType | None:
-    """Return the frame of the program's in which the main thread is now."""
+    """Return the program's frame that the main thread is executing."""
     return user_frame(current_frames().get(threading.main_thread().ident or 0))
 
 
 def stopped(recorded: Recording, name: str, message: str = "stopped by the signal") -> Recording:
-    """Return a recording with the line at which a signal, or we, found the program."""
+    """Return a copy of a recording with the line at which a signal, or retrograd, stopped the program."""
     frame = where_it_is()
     event = Event("error", "", source_line(frame), {"type": name, "message": message, "stack": stack_of(frame)})
     return replace(recorded, events=[*recorded.events, event])
