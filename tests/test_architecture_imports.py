@@ -150,7 +150,7 @@ FLOORS = {
         "bounded references garbage writing plugins progress intent operators verbs",
         "program",
         "graphs",
-        "recording fold histories fixes findings gradient_ways",
+        "recording fold histories fixes findings gradient_paths",
         "lineup layout verification differences",
         "sources diagnosis",
         "finite_differences baseline walker breakpoints process",

@@ -22,8 +22,7 @@ class RequestedRun(Protocol):
 
     @property
     def prepare(self) -> Callable[[], Execute]:
-        """Read and compile the program, and return the function that executes it; raises what the program's code
-        raises."""
+        """Read and compile the program, and return the function that executes it; raises what that raises."""
 
     def end(self, error: BaseException | None, tracers: Tracers) -> NoReturn:
         """End the process as the program ended, with what it raised and the functions that traced its calls."""

@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 class BoundedDict(dict[K, V]):
-    """Forgets everything when it is full: a program that runs long may go on making code and shapes.
+    """Forgets everything when it is full: a long-running program may keep making new code objects and shapes.
 
     Only assignment by key looks at the limit, so that looking up costs no more than in any dictionary.
     """

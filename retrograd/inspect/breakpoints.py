@@ -44,7 +44,7 @@ class Step:
     copies them.
     """
     outgoing: tuple[Any, ...]
-    """Gradients that it passes on."""
+    """Gradients that the node passed on."""
 
     @property
     def where(self) -> str:
@@ -56,7 +56,7 @@ Condition = Callable[[Step], Any]
 
 
 def _nonfinite(step: Step) -> str:
-    """Hold where a gradient with a NaN or infinity is passed on, or arrives at a leaf."""
+    """Hold if a gradient that the node passes on, or that arrives at a leaf, has a NaN or infinity."""
     for verb, gradients in (("passes on", step.outgoing), ("is given", step.incoming)):
         for gradient in gradients:
             text = "" if gradient is None else _count_bad(gradient)
@@ -84,7 +84,7 @@ def _bad_words(nan: int, inf: int, place: int, shape: tuple[int, ...]) -> str:
 
 
 def _zero(step: Step) -> str:
-    """Hold where a node passes on nothing but zeros although a nonzero gradient arrived."""
+    """Hold if a node passes on only zeros although a nonzero gradient arrived."""
     outgoing = [g for g in step.outgoing if g is not None and g.size]
     if not outgoing or any(g.any() for g in outgoing) or not any(g is not None and g.any() for g in step.incoming):
         return ""
@@ -92,7 +92,7 @@ def _zero(step: Step) -> str:
 
 
 CONDITIONS: dict[str, Condition] = {"nonfinite": _nonfinite, "zero": _zero}
-"""Conditions by name; they answer with what there is to say, or nothing."""
+"""Conditions by name; each returns a description of what is wrong, or an empty string."""
 
 
 class breakpoint:  # noqa: A001, N801 - lower-case, as context managers of PyTorch are
@@ -106,7 +106,7 @@ class breakpoint:  # noqa: A001, N801 - lower-case, as context managers of PyTor
     ``condition`` is ``"nonfinite"``, ``"zero"``, or a function that takes a ``Step`` (with ``op``, ``source``,
     ``incoming``, ``outgoing``) and returns something true to stop. ``action`` is ``"raise"`` (``BreakpointReached``
     leaves ``backward()``), ``"pdb"`` (opens the debugger at the line that called ``backward()``) or ``"report"``
-    (writes a line to stderr and goes on). The object lists what it found in ``stops``. Raises ``UsageError`` for any
+    (writes a line to stderr and continues). The object lists what it found in ``stops``. Raises ``UsageError`` for any
     other condition or action.
     """
 
@@ -120,7 +120,7 @@ class breakpoint:  # noqa: A001, N801 - lower-case, as context managers of PyTor
         self.condition = CONDITIONS[condition] if isinstance(condition, str) else condition
         self.action = action
         self.stops: list[str] = []
-        """What was met, in order."""
+        """Descriptions of the stops, in order."""
         self._listening: list[ExitStack] = []
 
     def __enter__(self) -> breakpoint:
@@ -136,7 +136,7 @@ class breakpoint:  # noqa: A001, N801 - lower-case, as context managers of PyTor
         self._listening.pop().__exit__(kind, error, trace)
 
     def __call__(self, ran: Ran) -> None:
-        """Look at a node that ran; with action ``"raise"`` raises ``BreakpointReached``."""
+        """Check a node that ran; with action ``"raise"`` raises ``BreakpointReached``."""
         step = Step(ran.op, ran.source, ran.incoming, ran.outgoing)
         said = self.condition(step)
         if said:
@@ -152,28 +152,28 @@ class breakpoint:  # noqa: A001, N801 - lower-case, as context managers of PyTor
 
 
 class _Debugger(pdb.Pdb):
-    """A debugger that shows the user's code only: the first steps away from a node would lead through the engine."""
+    """A debugger that shows only the user's code: ``step`` would otherwise lead through the engine first."""
 
     def stop_here(self, frame: FrameType) -> bool:
-        """Whether a step ends in a frame."""
+        """Whether stepping stops in a frame."""
         return _is_users(frame) and bool(super().stop_here(frame))
 
     def get_stack(self, f: FrameType | None, t: TracebackType | None) -> tuple[list[tuple[FrameType, int]], int]:
-        """Return frames with their lines, outermost first, and which of them is the present one."""
+        """Return frames with their lines, outermost first, and the index of the current one."""
         stack, present = super().get_stack(f, t)
         shown = [number for number, (frame, _) in enumerate(stack) if number == present or _is_users(frame)]
         return [stack[number] for number in shown], shown.index(present)
 
 
 def _is_users(frame: FrameType) -> bool:
-    """Whether code belongs to the program; code compiled from a string, as for a dataclass, only does under ``-c``."""
+    """Whether code belongs to the program; code compiled from a string (a dataclass's) does so only under ``-c``."""
     code = frame.f_code
     made = code.co_filename == "<string>" and frame.f_globals.get("__name__") != "__main__"
     return not made and is_users(code)
 
 
 def _ask(frame: FrameType | None) -> None:
-    """Open the debugger in a frame of the user's; ``quit`` ends the program as it does in pdb."""
+    """Open the debugger in a frame of the user's code; ``quit`` ends the program as it does in pdb."""
     debugger = _Debugger()
     debugger.set_trace(frame)
     sys.settrace(_nothing)  # while the user is asked

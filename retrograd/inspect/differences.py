@@ -29,7 +29,7 @@ def diff(
     report. Numbers differ if their relative difference is at least ``tolerance``. The result is true if something
     differs.
 
-    A single recording is accepted if it is that of a rank: its collectives are explained as far as one rank shows them.
+    A single recording is accepted if it is one of a rank: its collectives are explained as far as one rank shows them.
     Raises ``UsageError`` for anything else::
 
         if rg.inspect.diff(rg.inspect.load("before.json"), rg.inspect.load("after.json")):

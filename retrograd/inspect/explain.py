@@ -14,13 +14,14 @@ from .recording.events import Event, Recording
 from .sources import sources
 
 _MAX_EVENTS = 200_000
-"""Events kept under anomaly mode, which may be on for a whole training; what comes later is explained less well."""
+"""Events kept under anomaly mode, which may be on for a whole training run; later errors are explained less well."""
 
 
 def explain(recorded: Recording, error: BaseException, line: SourceLine | None = None) -> None:
-    """Add a note with the cause to an exception that leaves the user's line, unless it has one already.
+    """Add a note with the cause to an exception, unless it has one already.
 
-    ``line`` is where it was raised if the recording does not end with it.  A diagnosis that fails adds nothing.
+    ``line`` is the user's line that raised it, if the recording does not end with it. If the diagnosis fails, no note
+    is added.
     """
     if any(note.startswith(_HEAD) for note in getattr(error, "__notes__", ())):
         return
@@ -33,7 +34,7 @@ def explain(recorded: Recording, error: BaseException, line: SourceLine | None =
 
 
 def _up_to(recorded: Recording, error: BaseException, line: SourceLine | None) -> Recording:
-    """The recording as if it ended with this exception, and those before it, which the program caught, had not been."""
+    """Return the recording as if it ended with this exception, without the earlier ones that the program caught."""
     message = str(error)
     events = [event for event in recorded.events if event.kind != "error"]
     failed = [event for event in events if "error" in event.data]
@@ -51,14 +52,14 @@ _HEAD = "retrograd: "
 
 
 def note_of(finding: Finding) -> str:
-    """A finding as the note of an exception."""
+    """Return a finding as the text of an exception's note."""
     text = f"{_HEAD}{finding.message}"
     return f"{text}\n  fix: {finding.remedy}" if finding.remedy else text
 
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Explain errors that our engine raises inside the block, and record only for that."""
+    """Explain errors that our engine raises inside the block; recording serves only that."""
     recorder = Recorder(level="full", explain=explain, max_events=_MAX_EVENTS)
     (engine,) = [source for source in sources() if source.name == "retrograd"]
     with engine.watch(recorder, level="full"):

@@ -23,7 +23,7 @@ class Mark:
     node: int
     text: str = ""
     ghost: str = ""
-    """Label of a dashed edge to draw from this node to something that is not in the graph (``cut by detach``)."""
+    """Label of a dashed edge from this node to something outside the graph (``cut by detach``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class Finding:
     """The process concerned, if the program started several; else empty."""
 
     @property
-    def told(self) -> str:
-        """The message, preceded by the name of the process if it is about one that the program started."""
+    def full_message(self) -> str:
+        """The message, preceded by the name of the process if the program started several."""
         return f"{self.process}: {self.message}" if self.process else self.message
 
     @property
@@ -70,7 +70,7 @@ class Finding:
         return next(iter([*tried, *sound]), None)
 
     def _repr_mimebundle_(self, include: Plain = None, exclude: Plain = None) -> dict[str, str]:
-        """Show the finding in a notebook: severity and kind, the sentence, the remedy, the line."""
+        """Show the finding in a notebook: severity and kind, message, fix, line."""
         where = full_place(self.file, self.line) if self.file else ""
         head = f"{self.severity}: {self.kind}"
         plain = "\n".join(part for part in (f"{head} {where}".strip(), self.message, self.remedy) if part)

@@ -10,44 +10,44 @@ from typing import Literal
 from .graphs.columns import Plain
 
 Verdict = Literal["", "verified", "not verified", "makes it worse"]
-"""What running the program with the fix showed; nothing where that was not tried."""
+"""What running the program with the fix showed; empty if it was not tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Some lines of one file, which others take the place of."""
+    """Lines of one file, and the lines that replace them."""
 
     file: str
     first: int
-    """Number of the first line, from 1; where nothing is taken away, of the line that the new ones come before."""
+    """Number of the first replaced line, from 1; for a pure insertion, of the line before which lines are added."""
     before: tuple[str, ...]
-    """The lines as the program has them, without their ends."""
+    """The lines as they are now, without line ends."""
     after: tuple[str, ...]
 
     @property
     def last(self) -> int:
-        """Number of the last line; ``first - 1`` where nothing is taken away."""
+        """Number of the last replaced line; ``first - 1`` for a pure insertion."""
         return self.first + len(self.before) - 1
 
     @property
     def lines(self) -> range:
-        """Numbers of the lines that it takes away or replaces."""
+        """Numbers of the lines that it removes or replaces."""
         return range(self.first, self.last + 1)
 
     def to_plain(self) -> dict[str, Plain]:
-        """Return the change as JSON values: the file, the range of lines, and what they are replaced by."""
+        """Return the change as JSON values: file, range of lines, replacement."""
         return {"file": self.file, "first": self.first, "last": self.last, "replacement": list(self.after)}
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """One way to correct what a finding reports: changes that belong together, in different places."""
+    """One way to correct what a finding reports: changes that belong together, possibly in several places."""
 
     sentence: str
     """What it does, as an instruction: ``leave out .detach()``."""
     changes: tuple[Change, ...]
     tentative: bool = False
-    """Only running the program with it can say whether it is meant."""
+    """Whether only a run of the program can show that the fix is what was meant."""
     verdict: Verdict = ""
 
     def to_plain(self) -> dict[str, Plain]:
@@ -60,7 +60,7 @@ class Fix:
 
 
 def changed(lines: Sequence[str], changes: Iterable[Change]) -> list[str] | None:
-    """Return the lines of a file with changes made, all of that file; None where it does not read as they say."""
+    """Return the lines of a file with changes to it applied; None if it does not contain the lines to replace."""
     found = list(lines)
     for change in sorted(changes, key=lambda one: one.first, reverse=True):
         place = slice(change.first - 1, change.last)
@@ -71,7 +71,7 @@ def changed(lines: Sequence[str], changes: Iterable[Change]) -> list[str] | None
 
 
 def compatible(fixes: Iterable[Fix]) -> list[Fix]:
-    """Return the fixes that can be made together: one that changes lines of an earlier one is left out."""
+    """Return the fixes that can be applied together: one that changes lines of an earlier one is left out."""
     kept: list[Fix] = []
     taken: list[Change] = []
     for fix in dict.fromkeys(fixes):
@@ -82,7 +82,7 @@ def compatible(fixes: Iterable[Fix]) -> list[Fix]:
 
 
 def _meet(one: Change, other: Change) -> bool:
-    """Whether two changes are of the same lines, or add lines at one place."""
+    """Whether two changes overlap, or insert lines at the same place."""
     if one.file != other.file:
         return False
     apart = one.last < other.first or other.last < one.first
@@ -90,9 +90,9 @@ def _meet(one: Change, other: Change) -> bool:
 
 
 def unified_diff(fixes: Iterable[Fix], lines_of: Callable[[str], Sequence[str]], path: Callable[[str], str]) -> str:
-    """Return a unified diff, as ``patch -p1`` and ``git apply`` read it, of fixes that can be made together.
+    """Return a unified diff, for ``patch -p1`` and ``git apply``, of fixes that can be applied together.
 
-    ``lines_of`` gives the lines of a file without their ends, ``path`` says what the file is called in the diff.
+    ``lines_of`` returns the lines of a file without their ends, ``path`` its name in the diff.
     """
     changes = [change for fix in fixes for change in fix.changes]
     found: list[str] = []

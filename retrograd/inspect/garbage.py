@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _OURS = "retrograd"
-"""How the names of the threads begin that retrograd starts."""
+"""Prefix of the names of retrograd's own threads."""
 
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause the collector in the block, unless it is off already or a thread of the program might switch it as well."""
+    """Pause the collector in the block, unless it is off or another thread of the program might switch it."""
     here = threading.current_thread()
     alone = all(thread is here or thread.name.startswith(_OURS) for thread in threading.enumerate())
     if not (alone and gc.isenabled()):

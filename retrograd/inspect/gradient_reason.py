@@ -15,7 +15,7 @@ from .diagnosis import Flow, about, explanation, spoiling
 from .diagnosis.facts.runs import Run
 from .diagnosis.rules.nonfinite.in_forward import Hooks, named_hooks
 from .findings import Finding
-from .gradient_ways import Way, arrives, passes, way_from
+from .gradient_paths import GradientPath, arrives, passes, path_from
 from .graphs.graph import Graph
 from .program.places import SourceLine, inside_words, short_place
 from .recording.events import Event
@@ -24,7 +24,7 @@ from .sources.base import Gradient
 
 _NOWHERE: tuple[str, ...] = ()
 _LONGEST = 8
-"""Steps of a way that are shown; of a longer one the first and last."""
+"""Longest path that is shown in full; of a longer one only both ends are."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Answer:
     """Why a tensor has the gradient that it has; ``str(answer)`` is the whole text."""
 
     state: str
-    """``"none"``, ``"zero"``, ``"nonfinite"`` or ``"fine"``; ``"unreadable"`` if there is one that has no entries."""
+    """``"none"``, ``"zero"``, ``"nonfinite"`` or ``"fine"``; ``"unreadable"`` if its values cannot be read."""
     text: str
     path: tuple[str, ...] = ()
     """Calls from the tensor towards the loss, each with its line."""
@@ -96,7 +96,7 @@ def _state(gradient: Gradient) -> str:
 
 
 def _basic(gradient: Gradient) -> str:
-    """Return what a tensor alone shows about having no gradient."""
+    """Return what the tensor itself shows about why it has no gradient."""
     if not gradient.requires_grad:
         return "it does not require gradients"
     if not gradient.leaf and not gradient.retains:
@@ -119,7 +119,7 @@ def _without_trace(state: str, gradient: Gradient, asked: debug | None) -> str:
 
 
 def _unmet(trace: debug) -> str:
-    """Return the answer for a trace in which the tensor does not occur."""
+    """Return the answer for a tensor that does not occur in the trace."""
     if trace.level != "full":
         return f'A trace of level "{trace.level}" does not know it: record the program with rg.debug(level="full").'
     return "The trace has not met this tensor: let its block hold the calls that use it."
@@ -143,7 +143,7 @@ _ELSEWHERE = {
     "zero": "it cancels what was in .grad before (backward adds to it), or .grad was cleared or written to.",
     "nonfinite": ".grad was so before (backward adds to it until zero_grad() clears it), or was written to.",
 }
-"""Where a gradient comes from that did not arrive in the last backward pass."""
+"""Possible origins of a gradient that did not arrive in the last backward pass."""
 
 
 class _Seen:
@@ -192,14 +192,14 @@ class _Seen:
 
     def _switched_off(self) -> str:
         """Return the line that set ``requires_grad`` to False on the tensor, if there is one."""
-        told = (event for _, event in self.flow.of_kind("leaf") if event.data.get("tensor") == self.number)
-        switches = [event for event in told if event.data.get("change") == "requires_grad"]
+        leaf_events = (event for _, event in self.flow.of_kind("leaf") if event.data.get("tensor") == self.number)
+        switches = [event for event in leaf_events if event.data.get("change") == "requires_grad"]
         if not switches or switches[-1].data.get("value") is not False:
             return ""
         return f", since requires_grad was switched off{_line(switches[-1].source)}"
 
     def _cleared(self, row: int) -> str:
-        """Return what removed a gradient that had arrived at the given event."""
+        """Return the event that removed a gradient which had arrived at the given event."""
         at = self.flow.ledger.cleared_at(self.number, len(self.flow.events))
         event = self.flow.events[at] if at > row else None
         if event is None or event.source is None:
@@ -235,7 +235,7 @@ class _Seen:
         rows = [row for row, name in enumerate(snapshot.name) if snapshot.kind[row] == "leaf" and name == self.name]
         if norms is None or len(rows) != 1:
             return None
-        got = (row for row in way_from(snapshot, rows[0], "none").rows if norms[row] is not None)
+        got = (row for row in path_from(snapshot, rows[0], "none").rows if norms[row] is not None)
         return next((_node_text(snapshot, row) for row in got), None)
 
     def _explained_error(self, gradient: Gradient) -> Finding | None:
@@ -247,7 +247,7 @@ class _Seen:
         return explanation(self.flow.recording)
 
     def _way_forward(self) -> tuple[list[int], bool]:
-        """Return the events of the calls on the path from the tensor to a root, or on a path that ends elsewhere."""
+        """Return the events of the calls on the path from the tensor to a root, or until the path ends."""
         flow = self.flow
         roots = {root for event in flow.events if event.kind == "backward" for root in event.data.get("roots", ())}
         came: dict[int, tuple[int, int] | None] = {self.number: None}
@@ -270,7 +270,7 @@ class _Seen:
 
     # -- zero, or not finite
     def _in_numbers(self, head: str, state: str) -> tuple[str, tuple[str, ...]]:
-        """Return where in the graph of its backward pass this gradient became zero or not finite."""
+        """Return where in the graph of its backward pass this gradient became zero or non-finite."""
         found = self._brought(state)
         if found is None:
             return self._elsewhere(head, state), ()
@@ -278,23 +278,23 @@ class _Seen:
         if node is None:
             return f"{head}: it arrived so in backward {run.number}{_line(run.source)}.", ()
         snapshot = self.flow.graph_of(run)
-        way = way_from(snapshot, node, state)
-        return f"{head}{self._born(run, snapshot, way, state)}.", tuple(_node_text(snapshot, row) for row in way.rows)
+        path = path_from(snapshot, node, state)
+        return f"{head}{self._born(run, snapshot, path, state)}.", tuple(_node_text(snapshot, row) for row in path.rows)
 
-    def _born(self, run: Run, snapshot: Graph, way: Way, state: str) -> str:
-        """Return where a gradient became zero or not finite, as the end of a sentence."""
-        if way.born is not None:
-            return f": {_node_text(snapshot, way.born)} is the first that passes on such a gradient"
-        if way.first is not None:
-            hooks = Hooks(self.flow, run, lambda graph, row: passes(graph, row, state)).before(way.first)
-            where = _node_text(snapshot, way.first)
+    def _born(self, run: Run, snapshot: Graph, path: GradientPath, state: str) -> str:
+        """Return where a gradient became zero or non-finite, as the end of a sentence."""
+        if path.born is not None:
+            return f": {_node_text(snapshot, path.born)} is the first that passes on such a gradient"
+        if path.first is not None:
+            hooks = Hooks(self.flow, run, lambda graph, row: passes(graph, row, state)).before(path.first)
+            where = _node_text(snapshot, path.first)
             if hooks:
                 return f": {named_hooks(self.flow, hooks)[1]} hands on such a gradient"
             return f": {where} is the first that gets such a gradient, a sum of several, or from a hook"
-        return ": it is so from the start of backward on" if way.known else ""
+        return ": it is so from the start of backward on" if path.known else ""
 
     def _brought(self, state: str) -> tuple[Run, int | None] | None:
-        """Return the backward pass that left such a gradient in ``.grad``, and the tensor's node in its graph."""
+        """Return the backward pass that left the current ``.grad``, and the tensor's node in its graph."""
         runs = {run.number: run for run in self.flow.runs}
         arrived = self.flow.accumulated.get(self.number, ())
         cleared = self.flow.ledger.cleared_at(self.number, len(self.flow.events))
@@ -308,7 +308,7 @@ class _Seen:
         return None if arrived else self._kept(state)
 
     def _kept(self, state: str) -> tuple[Run, int | None] | None:
-        """Return the last backward pass in which a tensor that is not a leaf received such a gradient."""
+        """Return the last backward pass in which a tensor that is not a leaf received a gradient in this state."""
         made = self.flow.last_producer(self.number, len(self.flow.events))
         if made is None:
             return None
@@ -321,7 +321,7 @@ class _Seen:
         return None
 
     def _node(self, run: Run, row: int) -> int | None:
-        """Return the node of a leaf in the graph of a pass: leaves run in the order in which gradients arrive."""
+        """Return the node of a leaf in the graph of a pass, matched by the order in which gradients arrive."""
         if run.snapshot is None:
             return None
         snapshot = self.flow.graph_of(run)
@@ -335,7 +335,7 @@ class _Seen:
         return named[0] if len(named) == 1 else None
 
     def _elsewhere(self, head: str, state: str) -> str:
-        """Return what to say if no recorded pass brought such a gradient."""
+        """Return the answer if no recorded pass produced the gradient."""
         arrived = self.flow.accumulated.get(self.number)
         if not arrived or self.flow.events[arrived[-1]].data.get("grad_norm") is None:
             return f"{head}."
@@ -347,7 +347,7 @@ class _Seen:
         return f"backward {self.flow.events[row].data.get('run', '')}".rstrip()
 
     def _spoiled(self) -> Finding | None:
-        """Return what made the first bad pass bad, if it is the first that gave this tensor such a gradient."""
+        """Return the cause of the first bad backward pass, if it is the first that gave this tensor a bad gradient."""
         found = spoiling(self.flow)
         events = (self.flow.events[row].data for row in self.flow.accumulated.get(self.number, ()))
         bad = (one for one in events if _is(one.get("grad_norm"), one.get("grad", {}), "nonfinite"))
@@ -356,7 +356,7 @@ class _Seen:
 
 
 def _is(norm: float | None, values: Any, state: str) -> bool:
-    """Whether a gradient of this norm is zero, or not finite."""
+    """Whether a gradient with this norm is zero, or non-finite."""
     if state == "zero":
         return norm == 0.0
     return (norm is not None and not np.isfinite(norm)) or bool(values.get("nan") or values.get("inf"))

@@ -50,7 +50,7 @@ def log_hooks(
 
 
 def _writer(to: Callable[[str], object] | TextIO | None, level: int) -> Callable[[str], None]:
-    """Return the function that takes each line."""
+    """Return the function that writes each line."""
     write: Callable[[str], object] | None = None
     if to is not None:
         write = to if callable(to) else lambda line: to.write(line + "\n")

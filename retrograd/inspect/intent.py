@@ -8,7 +8,7 @@ from typing import Any
 MARK = "__retrograd_deliberate__"
 """Attribute of a class that was marked."""
 COMMENT = re.compile(r"#\s*retrograd:\s*deliberate\b")
-"""What a line says in place of that; at any other line, that no finding is to be reported of it."""
+"""The comment with the same meaning; on any other line it suppresses the findings of that line."""
 
 
 def deliberate(function: Any) -> Any:

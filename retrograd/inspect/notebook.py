@@ -15,7 +15,7 @@ TEXT_ROWS = 60
 
 
 def recording_bundle(recording: Recording, plain: str) -> dict[str, str]:
-    """Return the last graph of a recording by MIME type, with what a diagnosis finds.
+    """Return the last graph of a recording with its findings, by MIME type.
 
     ``plain`` is shown if there is no graph.  It never raises, because a notebook would show a traceback instead.
     """
@@ -33,7 +33,7 @@ def recording_bundle(recording: Recording, plain: str) -> dict[str, str]:
 
 
 class Page:
-    """The page of a recording as the output of a cell: what the HTML file holds, in a frame of its own."""
+    """The page of a recording as the output of a cell: the HTML file in a frame of its own."""
 
     def __init__(self, text: str, height: int) -> None:
         self.text = text
@@ -43,7 +43,7 @@ class Page:
         return f"<page of {len(self.text):,} characters>"
 
     def _repr_html_(self) -> str:
-        """Show the page; nothing of it is loaded from elsewhere, and it touches nothing of the notebook's."""
+        """Show the page; it loads nothing from elsewhere and does not touch the notebook."""
         looks = f"width:100%;height:{self.height}px;border:1px solid #8888"
         return f'<iframe title="retrograd" style="{looks}" srcdoc="{escape(self.text)}"></iframe>'
 

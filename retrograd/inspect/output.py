@@ -20,7 +20,7 @@ from .render.scale import known_measures, scale
 from .writing import STDOUT, check_writable, write_output
 
 _MARKED = ("html", "svg", "png", "pdf", "tree")
-"""Formats that show what a diagnosis finds unless they are given findings: those that people look at."""
+"""Formats for people, which show findings even when none are passed."""
 
 
 def save(what: Any, path: str | os.PathLike[str], fmt: str | None = None, options: RenderOptions | None = None) -> None:
@@ -50,7 +50,7 @@ def save(what: Any, path: str | os.PathLike[str], fmt: str | None = None, option
 
 
 def recording_of(what: Any) -> Recording:
-    """Return the recording that can be drawn for ``what``; raises ``UsageError`` for what is none of them."""
+    """Return the recording that can be drawn for ``what``; raises ``UsageError`` for any other type."""
     what = getattr(what, "recording", what)
     if isinstance(what, Graph):
         return Recording(graphs=[what], engine=what.engine)
@@ -63,7 +63,7 @@ def recording_of(what: Any) -> Recording:
 
 
 def drawn(recording: Recording, options: RenderOptions, *, findings: bool = True) -> tuple[Recording, RenderOptions]:
-    """Return what is drawn of a recording, and how: with its ``findings``, or else its last forward pass.
+    """Return the recording to draw and its options: with ``findings``, or its last forward pass if it has no graph.
 
     Raises ``UsageError`` for a step that the recording does not have.
     """
@@ -74,7 +74,7 @@ def drawn(recording: Recording, options: RenderOptions, *, findings: bool = True
 
 
 def with_findings(recording: Recording, options: RenderOptions) -> RenderOptions:
-    """Return options with what a diagnosis of the recording finds, unless they hold findings already.
+    """Return options with the findings of a diagnosis, unless they hold findings already.
 
     Raises ``UsageError`` for a step that the recording does not have.
     """
@@ -85,7 +85,7 @@ def with_findings(recording: Recording, options: RenderOptions) -> RenderOptions
 
 
 def check_measure(recording: Recording, options: RenderOptions) -> None:
-    """Raise ``UsageError`` if the nodes are to be coloured by something that the recording does not hold."""
+    """Raise ``UsageError`` if nodes are to be coloured by something that the recording lacks."""
     for snapshot in recording.graphs if options.color_by is not None else ():
         if options.color_by in known_measures(snapshot):
             return

@@ -22,12 +22,12 @@ _PAUSE = 0.1
 _STRIDE = 256
 """Items of a loop between two looks at the clock."""
 LARGE_FILE = 30_000_000
-"""Bytes that are never read or written within ``PATIENCE``."""
+"""Size in bytes above which reading or writing a file takes longer than ``PATIENCE``."""
 
 
 @contextmanager
 def progress(what: str, *, surely_long: bool = False) -> Iterator[None]:
-    """Show that ``what`` is under way if the block takes long; the bar is gone when the block ends, however it ends.
+    """Show that ``what`` is under way if the block takes long; the bar disappears when the block ends.
 
     It appears and moves when the block calls ``tick`` or goes through ``followed`` items; ``surely_long`` shows it at
     once, for work that is one call of somebody else's.  Inside such a block another one changes nothing.
@@ -48,13 +48,13 @@ def progress(what: str, *, surely_long: bool = False) -> Iterator[None]:
 
 
 def tick() -> None:
-    """Let the bar of the work that is under way appear or move, if it is time for that."""
+    """Show or move the bar if it is time for that."""
     if _work is not None and time.monotonic() >= _work.due:
         _work.show()
 
 
 def followed(items: Iterable[Item]) -> Iterable[Item]:
-    """Return ``items``; where a terminal follows the work that is under way, they tick while they are taken."""
+    """Return ``items``; on a terminal, taking each of them moves the bar."""
     return items if _work is None else _ticking(items)
 
 
@@ -66,17 +66,17 @@ def _ticking(items: Iterable[Item]) -> Iterator[Item]:
 
 
 class _Work:
-    """What is under way, and its bar once there is one."""
+    """The current task, and its bar once it is shown."""
 
     def __init__(self, what: str, stream: IO[str]) -> None:
         self._what, self._stream = what, stream
         self._thread = threading.get_ident()
         self._bar: Any = None
         self.due = time.monotonic() + PATIENCE
-        """When the bar is to be shown next."""
+        """When the bar is updated next."""
 
     def show(self) -> None:
-        """Show the bar as it is now; a terminal that fails is no reason to fail."""
+        """Show the bar; a terminal that fails is ignored."""
         if threading.get_ident() != self._thread:
             return  # another thread's loops are other work
         try:
@@ -89,7 +89,7 @@ class _Work:
             self.due = time.monotonic() + _PAUSE
 
     def end(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             with suppress(OSError):
                 self._bar.stop()

@@ -7,6 +7,6 @@ from typing import Any
 
 
 class Reference(weakref.ref[Any]):
-    """One of ours; of another class, so that the program's own are other objects than these."""
+    """A weak reference of a separate class, so that the program's own references are different objects."""
 
     __slots__ = ()

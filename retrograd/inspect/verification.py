@@ -11,23 +11,23 @@ from .fixes import Fix, Verdict
 from .recording.events import Recording
 
 _LEAVES = ("leaves", "frozen", "missing")
-"""Keys of a finding's evidence that name leaves which are to get gradients."""
+"""Keys of a finding's evidence that list leaves without gradients."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One run of a program, and what was found in it."""
+    """One run of a program, and its findings."""
 
     recording: Recording
     findings: Sequence[Finding]
 
     @property
     def error(self) -> str:
-        """Type of the exception that ended it, or nothing."""
+        """Type of the exception that ended it, or ``""``."""
         return next((str(one.data.get("type", "")) for one in self.recording.events if one.kind == "error"), "")
 
     def passes(self, without: Fix | None = None) -> int:
-        """Return how many backward passes ended well, those left out that begin at a line which a fix takes out."""
+        """Return how many backward passes ended well, without those that begin at a line which a fix removes."""
         gone = {(one.file, line) for one in (without.changes if without else ()) if not one.after for line in one.lines}
         begun = [one.source for one in self.recording.events if one.kind == "backward"]
         left_out = sum(source is not None and (source.file, source.line) in gone for source in begun)
@@ -35,7 +35,7 @@ class Observed:
         return sum(ended) - left_out
 
     def trained(self) -> set[str]:
-        """Return the names of leaves that some pass brought a gradient other than zero."""
+        """Return the names of leaves to which some pass brought a nonzero gradient."""
         arrivals = (one.data for one in self.recording.events if one.kind == "accumulate")
         found = {data["tensor"] for data in arrivals if data.get("grad_norm") != 0.0 and "tensor" in data}
         for one in self.recording.events:
@@ -44,16 +44,16 @@ class Observed:
         return {self.recording.tensors[tensor].name for tensor in found} - {""}
 
     def spoilt(self) -> int:
-        """Return how many gradients arrived in leaves with a NaN or infinity."""
+        """Return how many gradients of leaves contained a NaN or infinity."""
         norms = (one.data.get("grad_norm") for one in self.recording.events if one.kind == "accumulate")
         return sum(norm is not None and not math.isfinite(norm) for norm in norms)
 
 
 def verdict(finding: Finding, fix: Fix, before: Observed, after: Observed) -> Verdict:
-    """Judge the fix of a finding by runs without it and with it.
+    """Judge the fix of a finding by a run without it and a run with it.
 
-    *Verified*: the finding is gone, what it told of is undone (its leaves get gradients, no gradient is spoilt that
-    was not), and nothing new was found.  *Makes it worse*: another error, or another finding of some weight.
+    *Verified*: finding and effect are gone (its leaves get gradients, no further gradient contains a NaN), and
+    nothing new was found.  *Makes it worse*: another error, or another finding of some weight.
     """
     known = {_key(one, fix) for one in before.findings}
     new = [one for one in after.findings if one.severity != "note" and _key(one) not in known]
@@ -76,7 +76,7 @@ def _names(value: object) -> Iterable[str]:
 
 
 def _key(finding: Finding, fix: Fix | None = None) -> tuple[str, str, int]:
-    """Return the key by which findings of two runs are matched: kind and line, the line as the fix moves it."""
+    """Return the key that matches findings of two runs: kind and line, shifted as the fix shifts lines."""
     line = finding.line
     for change in fix.changes if fix is not None else ():
         if change.file == finding.file and change.last < finding.line:

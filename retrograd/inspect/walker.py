@@ -13,7 +13,7 @@ from .sources.base import Source
 
 
 def walk(obj: Any, params: Any = None, *, label: str = "walk", find_names: bool = True, depth: int = 1) -> Graph:
-    """Return the graph behind ``obj`` as a ``Graph``: a copy that keeps nothing of the live graph and unpacks nothing.
+    """Return the graph behind ``obj`` as a ``Graph``: a copy that keeps nothing of the live graph, unpacks nothing.
 
     ``obj`` is a tensor, a node, a gradient edge, or a list or tuple of these, all of one engine. ``params`` names
     leaves: a module (anything with ``named_parameters``) or a mapping from names to tensors. With ``find_names`` the

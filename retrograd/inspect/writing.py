@@ -16,7 +16,7 @@ from ..errors import OutputError
 STDOUT = "-"
 """The output path that means standard output."""
 _OPEN_FILES = "/proc/self/fd"
-"""Where Linux has the open files of a process."""
+"""Where Linux lists the open files of a process."""
 
 
 def write_output(content: str | bytes | Iterator[str], path: str) -> None:
@@ -43,7 +43,7 @@ def write_output(content: str | bytes | Iterator[str], path: str) -> None:
 
 
 def _encoded(content: str | bytes | Iterator[str]) -> Iterable[bytes]:
-    """Return the bytes of what is to be written, of pieces as they are taken."""
+    """Return content as bytes, lazily if it comes in pieces."""
     if isinstance(content, bytes):
         return (content,)
     # A lone surrogate (from an undecodable file name) cannot be UTF-8; its escape is harmless in every format.
@@ -72,7 +72,7 @@ def check_writable(path: str) -> None:
 
 
 def _write_stdout(data: bytes) -> None:
-    """Write to standard output, also where it takes only text (a notebook, a captured stream)."""
+    """Write to standard output, also if it accepts only text (a notebook, a captured stream)."""
     if sys.stdout is None:
         raise OSError(errno.EBADF, "there is no standard output")
     buffer = getattr(sys.stdout, "buffer", None)
@@ -85,7 +85,7 @@ def _write_stdout(data: bytes) -> None:
 
 
 def _replace(target: Path, data: Iterable[bytes]) -> None:
-    """Write a file beside ``target`` and put it in its place."""
+    """Write a file beside ``target`` and move it there."""
     # Made by open and not by tempfile, so that the umask decides on its permissions as for any new file.
     beside = target.parent / f".retrograd-{secrets.token_hex(8)}.tmp"
     try:
@@ -98,7 +98,7 @@ def _replace(target: Path, data: Iterable[bytes]) -> None:
 
 
 def _write_new(path: Path, data: Iterable[bytes]) -> None:
-    """Write a new file, which has no name before it is whole: whatever ends the process meanwhile leaves nothing."""
+    """Write a new file that has no name until it is complete: a process killed meanwhile leaves nothing."""
     nameless = _nameless_in(path.parent)
     if nameless is None:
         with open(path, "xb") as file:
@@ -112,7 +112,7 @@ def _write_new(path: Path, data: Iterable[bytes]) -> None:
 
 
 def _nameless_in(folder: Path) -> int | None:
-    """Return the descriptor of a new file without a name, or None where the system or the disk has no such files."""
+    """Return the descriptor of a new unnamed file, or None where the system or the file system has no such files."""
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir(_OPEN_FILES):
         return None
     try:
@@ -122,7 +122,7 @@ def _nameless_in(folder: Path) -> int | None:
 
 
 def _take_after(old: Path, new: Path) -> None:
-    """Give ``new`` the owner (where we may) and the permissions of ``old``."""
+    """Give ``new`` the owner (if allowed) and the permissions of ``old``."""
     was = old.stat()
     with contextlib.suppress(PermissionError, AttributeError):  # another's file; a system without owners
         os.chown(new, was.st_uid, was.st_gid)
@@ -130,7 +130,7 @@ def _take_after(old: Path, new: Path) -> None:
 
 
 def _failure(error: OSError | ValueError, path: str) -> OutputError:
-    """Return the error for people: what could not be written, why, and the way out."""
+    """Return the error for the user: what could not be written, why, and how to avoid it."""
     if isinstance(error, OutputError):
         return error
     shown = "standard output" if path == STDOUT else repr(path)

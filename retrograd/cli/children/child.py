@@ -158,8 +158,10 @@ class Child:
         return state
 
     def _stopped(self, name: str) -> None:
-        """Save the recording when a signal ends this process; idle workers are often ended by a signal, so for them the
-        signal is not noted."""
+        """Save the recording when a signal ends this process.
+
+        Idle workers are usually ended by a signal; their recordings do not mention it.
+        """
         idle = _instruction() in (None, self._began)
         self._save(self._recorded if idle else stopped(self._recorded, name))
 

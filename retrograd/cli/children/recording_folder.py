@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 SEEN, BEGUN, TRAINED, QUIET, LEFT = "seen", "begun", "trained", "quiet", "left"
-"""States of a process: running, nothing to record so far; being recorded; recorded, with a backward pass or an error;
-recorded, without; recorded but dropped, because there were enough recordings."""
+"""States of a process: running, with nothing to record so far; being recorded; recorded, with a backward pass or an
+error; recorded, without these; recorded but dropped, since there were enough recordings."""
 MOST = {TRAINED: 64, QUIET: 8}
 """How many recordings are kept: a program may start new workers again and again."""
 _STARTED = "started"

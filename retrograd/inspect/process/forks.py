@@ -10,12 +10,12 @@ from ..program.signals import reraise_from_handler
 
 
 class Stretch:
-    """A stretch of the program that is watched."""
+    """The part of the program's run that is watched."""
 
     def __init__(self, leave: Callable[[], object]) -> None:
         self._leave = leave
         self.inherited = False
-        """Whether this is a child that was forked meanwhile."""
+        """Whether this process is a child that was forked during it."""
 
     def inherit(self) -> None:
         """Stop watching, in a child."""

@@ -12,7 +12,7 @@ from ..sources.patches import Patches
 
 
 class Patched(NamedTuple):
-    """A function, or a method of a class, and what makes a wrapper of it."""
+    """A function, or a method of a class, and the function that wraps it."""
 
     module: str
     name: str
@@ -22,7 +22,7 @@ class Patched(NamedTuple):
 
 @contextmanager
 def patched(places: Iterable[Patched]) -> Iterator[None]:
-    """Put wrappers in place, each as soon as its module is there, until the block ends; what is missing is left out."""
+    """Wrap functions until the block ends, each as soon as its module is imported; missing ones are skipped."""
     patches = Patches()
     waiting = [_Waiting(patches, place) for place in places]
     try:
@@ -36,7 +36,7 @@ def patched(places: Iterable[Patched]) -> Iterator[None]:
 
 
 class _Waiting:
-    """Puts one wrapper in place as soon as the module is there."""
+    """Wraps one function as soon as its module is imported."""
 
     def __init__(self, patches: Patches, place: Patched) -> None:
         self._patches, self._place = patches, place
@@ -44,14 +44,14 @@ class _Waiting:
         self._import = AfterImport(place.module, self._put)
 
     def begin(self) -> None:
-        """Put it in place now, or later."""
+        """Wrap now, or after the import."""
         if self._there:
             self._put()
         else:
             self._import.begin()
 
     def end(self) -> None:
-        """Wait no more."""
+        """Stop waiting."""
         if not self._there:
             self._import.end()
 

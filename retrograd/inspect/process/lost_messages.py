@@ -1,4 +1,5 @@
-"""Notices objects that a queue cannot send to another process: Python prints the error, and the receiver waits on."""
+"""Notices objects that a queue cannot send to another process: Python prints the error, and the
+receiver keeps waiting."""
 
 from __future__ import annotations
 
@@ -11,13 +12,13 @@ from ..program.signals import reraise_from_handler
 from .late_patches import Patched, patched
 
 _FEEDER = "QueueFeederThread"
-"""What Python calls threads that send what was put into a queue; elsewhere the exception reaches the program."""
+"""Python's name for threads that send what was put into a queue; elsewhere the exception reaches the program."""
 _MOST = 1000
-"""Objects that are looked at in a message."""
+"""Objects that are examined in a message."""
 
 
 def lost_messages(tell: Callable[[BaseException, list[Any]], None]) -> AbstractContextManager[None]:
-    """Call ``tell`` with the exception and the message's content for each message that is lost inside the block."""
+    """Call ``tell`` with the exception and the message's parts for each message that is lost inside the block."""
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         def dumps(message: Any, *args: Any, **kwargs: Any) -> Any:
@@ -25,7 +26,7 @@ def lost_messages(tell: Callable[[BaseException, list[Any]], None]) -> AbstractC
                 return original(message, *args, **kwargs)
             except Exception as error:
                 if threading.current_thread().name == _FEEDER:
-                    _told(tell, error, message)
+                    _notify(tell, error, message)
                 raise
 
         return dumps
@@ -33,8 +34,8 @@ def lost_messages(tell: Callable[[BaseException, list[Any]], None]) -> AbstractC
     return patched([Patched("multiprocessing.reduction", "ForkingPickler.dumps", wrap)])
 
 
-def _told(tell: Callable[[BaseException, list[Any]], None], error: BaseException, message: Any) -> None:
-    """Tell of a message; a failure of ours stays ours."""
+def _notify(tell: Callable[[BaseException, list[Any]], None], error: BaseException, message: Any) -> None:
+    """Call ``tell``; a failure of ours does not reach the program."""
     try:
         tell(error, _parts(message))
     except Exception as failure:
@@ -42,7 +43,7 @@ def _told(tell: Callable[[BaseException, list[Any]], None], error: BaseException
 
 
 def _parts(message: Any) -> list[Any]:
-    """Return what a message holds, also within plain lists, tuples and dictionaries."""
+    """Return a message's parts, also those inside plain lists, tuples and dictionaries."""
     found, place = [message], 0
     while place < len(found) < _MOST:
         one = found[place]

@@ -38,13 +38,13 @@ from .lost_messages import lost_messages
 from .started_processes import Ledger, counting_processes
 
 MAX_EVENTS = 1_000_000
-"""Events after which level ``full`` notes no more calls of forward, about 1.5 GB."""
+"""Events after which level ``full`` records no more forward calls, about 1.5 GB."""
 _AROUND = 2
-"""Lines kept before and after one that is mentioned."""
+"""Source lines kept before and after a recorded one."""
 _FIRST_COUNT = 6
-"""The backward pass before which living tensors are counted for the first time; then after twice as many each time."""
+"""Backward pass before which live tensors are first counted; then after twice as many each time."""
 _MOST_MISSED = 100
-"""Largest number of different things reported as missing."""
+"""Largest number of different unrecorded things that are reported."""
 Explain = Callable[[Recording, BaseException, SourceLine | None], None]
 
 
@@ -66,15 +66,15 @@ def recording(
 
     ``level`` says how much: ``"graph"`` for structure only, ``"backward"`` for times and statistics of each node
     as well, ``"full"`` for every call of forward on top of that.  Yields the ``Recording``; it is complete when the
-    block has ended.  An exception is noted as an ``"error"`` event and goes on its way, without our frames in its
+    block has ended.  An exception is recorded as an ``"error"`` event and propagates, without our frames in its
     traceback.  PyTorch may be imported inside the block.  ``after_run`` is called whenever a backward pass has ended,
     ``explain`` with an exception that the engine raises or that ends the block.  With ``check``, at level ``"full"``,
     the custom Functions that ran are compared with finite differences when the block has ended: they are called again.
-    With ``all_figures`` all statistics of a gradient is taken in every run, else as ``figure_schedule`` says.
-    Of a program of more steps than ``keep`` so many are kept (``kept_steps``); None keeps all.
+    With ``all_figures`` all statistics of gradients are recorded in every pass, else as ``figure_schedule`` says.
+    At most ``keep`` steps are kept in full (``kept_steps``); None keeps all.
     With ``eager`` regions of ``torch.compile`` run uncompiled, so that their calls are seen.
-    ``ledger``: who records the processes that the program starts.
-    Raises ``UsageError`` for a level there is not.
+    ``ledger`` records the processes that the program starts.
+    Raises ``UsageError`` for an unknown level.
     """
     recorder = Recorder(script, level, after_run, explain=explain, check=check, all_figures=all_figures, keep=keep)
     recorder.eager, recorder.ledger = eager, ledger
@@ -86,7 +86,7 @@ def recording(
 
 
 def _while_alive(method: Callable[..., None]) -> Callable[..., None]:
-    """Return a function that calls a method of a recorder without holding it: wrappers are freed by the collector."""
+    """Return a function that calls a recorder's method without keeping the recorder alive: wrappers may outlive it."""
     held = weakref.WeakMethod(method)
 
     def call(*args: Any) -> None:
@@ -99,7 +99,7 @@ def _while_alive(method: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def recorded(recorder: Recorder, *, every_thread: bool = True) -> Iterator[None]:
-    """Send everything that happens until the block ends to a recorder; what a forked child does is none of it."""
+    """Send all events inside the block to a recorder; those of forked children are left out."""
     with ExitStack() as stack:
         stack.enter_context(references_hidden())
         unseen, lost_message = _while_alive(recorder.missed), _while_alive(recorder.note_lost)
@@ -147,7 +147,7 @@ class Recorder:
         self.recording = Recording(script=script, created=created, level=level)
         self._journal = Journal()
         self.note: Callable[[Note], None] = self._journal.entries.append
-        """Takes a note; the line of its event was mentioned."""
+        """Appends a note to the journal, whose source line was mentioned already."""
         self.maker: Callable[[Maker], int] = self._journal.maker
         self.tensors = TensorTable(self._journal.rows, self._journal.settle)
         self.kept_calls = KeptCalls() if check and level == "full" else None
@@ -161,7 +161,7 @@ class Recorder:
         self._runs = 0
         self._missed: Counter[Missed] = Counter()
         self._next_count = _FIRST_COUNT
-        """The run before which living tensors are counted next."""
+        """The backward pass before which live tensors are counted next."""
         self._lines_read: set[SourceLine] = set()
         self._latest_line: SourceLine | None = None
         self._kept = KeptSnapshots(self.recording.graphs)
@@ -170,7 +170,7 @@ class Recorder:
         self.recording.read_by(self._reader.read)
 
     def __call__(self, event: Event, snapshot: Graph | None = None) -> int:
-        """Take one event and return its row; a snapshot that comes with it is labelled by its place among graphs."""
+        """Record one event and return its index; a snapshot with it is labelled by its index among the graphs."""
         with self._lock:
             if snapshot is not None:
                 self._name_engine(snapshot.engine)
@@ -191,24 +191,24 @@ class Recorder:
         return row
 
     def mention(self, line: SourceLine | None) -> None:
-        """Keep the text of a user's line, if that was not done."""
+        """Keep the text of a user's line, once."""
         if line is not None:
             with self._lock:
                 self._read_line(line)
 
     def _name_engine(self, engine: str) -> None:
-        """Let the recording name every engine that its graphs are of."""
+        """Add to the recording's engines that of a graph."""
         known = self.recording.engine
         if engine != known:
             self.recording.engine = "+".join(sorted({engine, *filter(None, known.split("+"))}))
 
     def files(self) -> list[str]:
-        """Return the user's files of which a line was mentioned."""
+        """Return the user's files with recorded lines."""
         with self._lock:
             return list(self.recording.sources)
 
     def begin_run(self) -> int:
-        """Return the number of a backward pass that begins now."""
+        """Return the number of a new backward pass."""
         with self._lock:
             self._runs += 1
             self.figures.comes(self._runs)
@@ -219,18 +219,18 @@ class Recorder:
             return self._runs - 1
 
     def stepped(self, optimizer: int) -> None:
-        """The optimizer with this number steps; it may end a step of the program."""
+        """Note that the optimizer with this number steps; this may end a step of the program."""
         if self._steps is not None:
             with self._lock:
                 self._steps.stepped(optimizer)
 
     def number(self, tensor: Any) -> int | None:
-        """Return the row of a living tensor in the recording, None if it was not seen."""
+        """Return the index of a live tensor in the recording, None if it was not seen."""
         known = self.tensors.known(tensor)
         return None if known is None else self._reader.number(known)
 
     def missed(self, what: str, why: str) -> None:
-        """Note that something happened which cannot be recorded: what, as ``unseen`` says it, and why."""
+        """Note that something cannot be recorded: what, in the words of ``unseen``, and why."""
         if len(self._missed) >= _MOST_MISSED and (what, why) not in self._missed:
             why = "and more"
         if what == PROBLEMS and not any(known == what for known, _ in self._missed):
@@ -238,26 +238,26 @@ class Recorder:
         self._missed[what, why] += 1
 
     def tell_missed(self) -> None:
-        """Put what was missed into the recording."""
+        """Add an event for all that could not be recorded."""
         for event in missed_events(self._missed):
             self(event)
         self._missed.clear()
 
     def among_ranks(self) -> bool:
-        """Whether what is recorded is one rank of several."""
+        """Whether this process is one of several ranks."""
         return (self.recording.world_size or 1) > 1
 
     def wants(self) -> bool:
-        """Whether events of level ``full`` are still taken."""
+        """Whether events of level ``full`` are still recorded."""
         return len(self._journal.entries) < self._max_events
 
     def explain(self, error: BaseException, line: SourceLine | None = None) -> None:
-        """Let an exception say what led to it, if that was asked for; ``line`` is the user's that raised it."""
+        """Add the cause to an exception, if that was asked for; ``line`` is the user's line that raised it."""
         if self._explain is not None and isinstance(error, Exception):
             self._explain(self.recording, error, line)
 
     def note_error(self, error: BaseException) -> None:
-        """Record what ended the block."""
+        """Record the exception that ended the block."""
         event = error_event(error)
         try:
             if "worker" not in event.data:
@@ -268,7 +268,7 @@ class Recorder:
         self(event)
 
     def note_lost(self, error: BaseException, parts: list[Any]) -> None:
-        """Record that a queue could not send something, and the tensors in it."""
+        """Record that a queue could not send an object, and the tensors in it."""
         inputs = [number for number in map(self.tensors.known, parts) if number is not None]
         data = {"type": type(error).__name__, "message": text_of(error), "inputs": inputs}
         self(Event("lost", "queue", last_line(error.__traceback__), data))
@@ -277,7 +277,7 @@ class Recorder:
 
     def _failure(self, error: BaseException) -> dict[str, Any]:
         """Describe where an exception was raised, and the tensors that its expression names."""
-        failed = failure_of(_told(error))
+        failed = failure_of(_handled(error))
         spelled, known = failed.spelled, {text: self.tensors.known(one) for text, one in failed.operands.items()}
         return {
             "call": spelled.form,
@@ -291,12 +291,12 @@ class Recorder:
         }
 
     def check_functions(self, error: BaseException | None) -> None:
-        """Compare the Functions that ran with finite differences, if asked for and the program was not interrupted."""
+        """Compare the custom Functions that ran with finite differences, unless Ctrl-C ended the program."""
         if self.kept_calls is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
             check_functions(self.recording, self.kept_calls, self)
 
     def _read_line(self, line: SourceLine) -> None:
-        """Keep the text of a user's line that is mentioned, and of its neighbours, which reports show around it."""
+        """Keep the text of a recorded line and of its neighbours, which reports show around it."""
         if line in self._lines_read:
             return
         self._lines_read.add(line)
@@ -310,16 +310,16 @@ class Recorder:
 
 
 def _drawing(known: list[str]) -> dict[int, str]:
-    """Return the lines of a file that draw random numbers from generators of Python's and NumPy's."""
+    """Return the lines of a file that draw random numbers from Python's or NumPy's generators."""
     return {number: text.rstrip("\r\n") for number, text in enumerate(known, 1) if ELSEWHERE.search(text)}
 
 
 def error_event(error: BaseException) -> Event:
     """Return the event for what ended a program; an exit while handling an exception is reported as that exception.
 
-    What a worker raised, and the program again, is told as the worker's.
+    An exception that a worker raised and the program raised again is reported as the worker's.
     """
-    error = _told(error)
+    error = _handled(error)
     line, text = last_line(error.__traceback__), text_of(error)
     of_worker = relayed(text)
     if of_worker is None:
@@ -328,7 +328,7 @@ def error_event(error: BaseException) -> Event:
     return Event("error", source=of_worker.line or line, data=data)
 
 
-def _told(error: BaseException) -> BaseException:
+def _handled(error: BaseException) -> BaseException:
     """Return the exception that an exit was handling."""
     if isinstance(error, SystemExit) and error.code not in (None, 0):
         return error.__cause__ or error.__context__ or error
@@ -336,7 +336,7 @@ def _told(error: BaseException) -> BaseException:
 
 
 def text_of(value: object) -> str:
-    """Return ``str(value)`` of an exception, or what a program exits with; nothing where that fails."""
+    """Return ``str(value)``, or an empty string if that raises."""
     try:
         return str(value)
     except Exception:

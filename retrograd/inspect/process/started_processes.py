@@ -21,39 +21,39 @@ Notify = Callable[[], None]
 
 
 class Ledger(Protocol):
-    """Who sees to it that started processes are recorded, and knows of which of them there is no recording."""
+    """Makes started processes record themselves, and counts those without a recording."""
 
     def starting(self) -> str:
-        """Return the ticket of a process that is about to start; it finds it in its environment."""
+        """Return the ticket of a process that is about to start, which finds it in its environment."""
 
     def idle(self) -> None:
-        """What starts from now on has no ticket."""
+        """Remove the ticket: further processes have none."""
 
     def environment(self, given: Mapping[Any, Any], ticket: str) -> dict[Any, Any]:
-        """Return what a process has to find in its environment where the program says itself what is there."""
+        """Return an environment that the program passes to a process, with our variables added."""
 
     def started(self, ticket: str, process: int | None) -> None:
-        """A process has started, and counts; its number is None if it is unknown."""
+        """Note that a process has started; its process id is None if unknown."""
 
     def forked(self, ticket: str) -> None:
-        """This is a child that was forked just now; without a ticket it counts all the same."""
+        """Record this process, a child that has just been forked; without a ticket it counts nonetheless."""
 
     def keep(self) -> object:
-        """Save what there is now: something went wrong for which this process may be ended without a word."""
+        """Save the recording now: something went wrong for which this process may be killed."""
 
     def unrecorded(self) -> int:
-        """Return of how many processes there is no recording."""
+        """Return how many processes have no recording."""
 
 
 class _Here(threading.local):
-    """What the thread is about; of a forked child, what its parent's was."""
+    """State of the thread; a forked child inherits its parent's."""
 
     starting: tuple[object, ...] = ()
     """The objects that have noticed the running call that starts a process."""
     ticket = ""
-    """That of the process."""
+    """Ticket of that process."""
     runs_another = False
-    """Whether it runs another program: a fork is only the way to it."""
+    """Whether the process will execute another program: the fork is only a step towards it."""
 
 
 _here = _Here()
@@ -63,7 +63,7 @@ _here = _Here()
 def counting_processes(notify: Notify, ledger: Ledger | None = None) -> Iterator[None]:
     """Call ``notify`` for each Python process that the program starts until the block ends.
 
-    With a ``ledger`` it is called in the end, for each of which there is no recording.
+    With a ``ledger`` it is called at the end, once for each process without a recording.
     """
     process, starts = os.getpid(), _Starts(notify, ledger)
     places = [
@@ -92,7 +92,7 @@ _counting: list[_Starts] = []
 
 @contextmanager
 def own_fork() -> Iterator[None]:
-    """Fork inside the block for our own sake: the child is none that the program started."""
+    """Fork inside the block for our own purposes: the child does not count as started by the program."""
     before = _here.starting, _here.runs_another
     _here.starting, _here.runs_another = ("ours",), True
     try:
@@ -102,7 +102,7 @@ def own_fork() -> Iterator[None]:
 
 
 def _count_fork() -> None:
-    """Report a fork, in the parent, that no running call reports."""
+    """Report a fork, in the parent, that no wrapped call reports."""
     if not _here.starting:
         for starts in _counting:
             starts.forked_unseen()
@@ -119,7 +119,7 @@ class _Starts:
         self._notify, self._ledger = notify, ledger
 
     def forked_unseen(self) -> None:
-        """A child was forked that is not recorded."""
+        """Note that a child was forked which is not recorded."""
         if self._ledger is None:
             self._notify()
         else:
@@ -127,7 +127,7 @@ class _Starts:
             self._ledger.idle()
 
     def wrap_fork(self, original: Callable[[], Any]) -> Callable[[], Any]:
-        """Wrap what forks: the child is recorded from when all that others do in it at first is done."""
+        """Wrap a function that forks: the child is recorded once all handlers after the fork have run."""
 
         def fork() -> Any:
             before = _here.starting
@@ -190,7 +190,7 @@ class _Starts:
 
     @contextmanager
     def _starting(self, *, runs_another: bool = False) -> Iterator[Callable[[int | None], None]]:
-        """Have a ticket for what starts inside the block; yields what is to be called if it counts."""
+        """Provide a ticket for a process that starts inside the block; yields what to call if it counts."""
         before = _here.starting, _here.ticket, _here.runs_another
         if self in before[0]:  # one way to start a process goes by another
             yield lambda process: None
@@ -213,7 +213,7 @@ class _Starts:
     def _with_environment(
         self, original: Callable[..., None], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of ``Popen``; an environment that they say has what the ledger adds."""
+        """Return the arguments of ``Popen``, with our variables added to an explicit environment."""
         if self._ledger is None:
             return args, kwargs
         try:
@@ -229,7 +229,7 @@ class _Starts:
 
 
 def _is_helper(process: Any) -> bool:
-    """Whether a process runs a function of a library that does not train."""
+    """Whether a process runs a library's function that does not train."""
     target = getattr(process, "_target", None)
     module = str(getattr(target, "__module__", ""))
     return module.startswith(("torch.utils.data.", "multiprocessing.managers", "multiprocessing.resource_"))
@@ -253,7 +253,7 @@ def _listed(command: Any) -> Sequence[Any]:
 
 
 def _is_script(word: str) -> bool:
-    """Whether a command is a script that says that Python runs it, such as ``torchrun``."""
+    """Whether a command is a script with a Python shebang, such as ``torchrun``."""
     path = shutil.which(word)
     if path is None:
         return False

@@ -57,13 +57,13 @@ def _parameters(function: _Function) -> set[str]:
 
 
 def line_assigning(attribute: str, files: Iterable[str]) -> SourceLine | None:
-    """Return the one line of these files that sets an attribute of this name, None for none or several."""
+    """Return the one line of these files that sets an attribute with this name; None for no such line or several."""
     found = [line for file in files for line in _lines_assigning(attribute, file)]
     return found[0] if len(found) == 1 else None
 
 
 def line_setting_entry(key: str, files: Iterable[str]) -> SourceLine | None:
-    """Return the one line of these files that gives an entry of a dictionary a value, None for none or several.
+    """Return the one line of these files that sets an entry of a dictionary; None for no such line or several.
 
     ``d[key] = value``, ``d[key] *= value``, ``d.update(key=value)``, ``d.update({key: value})``.
     """
@@ -72,7 +72,7 @@ def line_setting_entry(key: str, files: Iterable[str]) -> SourceLine | None:
 
 
 def _sets_entry(node: ast.AST, key: str) -> bool:
-    """Whether a node of a tree gives an entry with this key a value."""
+    """Whether a syntax node sets the entry with this key."""
     match node:
         case ast.Assign(targets=targets):
             return any(_is_entry(target, key) for target in targets)

@@ -1,4 +1,4 @@
-"""Finds the expression at which an exception was raised, also in a worker, and the objects that it names."""
+"""Finds the expression that raised an exception, also in a worker, and the objects that it names."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _RELAYED = re.compile(
 )
 _ENTRY = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>.+)\n(?:    (?P<text>.*)\n)?', re.M)
 _LAST = re.compile(r"^(?P<type>[A-Za-z_][\w.]*)(?:: (?P<message>.*))?\Z", re.M | re.S)
-"""What follows the entries of a traceback."""
+"""The line after the entries of a traceback."""
 _AGAIN = "Traceback (most recent call last):\n"
 
 
 class Relayed(NamedTuple):
-    """What a worker raised."""
+    """An exception that a worker raised, as its message in this process says."""
 
     where: str
     type: str
     message: str
     line: SourceLine | None
-    """The innermost line of the program's."""
+    """The innermost line of the program."""
     raised_in: str
-    """Module of the library whose Python code raised; empty where compiled code did, or the program itself."""
+    """Module of the library whose Python code raised; empty for compiled code and the program itself."""
     by_program: bool
-    """The program's own ``raise`` or ``assert``."""
+    """Whether the program's own ``raise`` or ``assert`` raised it."""
 
     def data(self) -> dict[str, Any]:
-        """Return the data of the event that describes it."""
-        told = {"type": self.type, "message": self.message, "worker": self.where}
-        return {**told, "raised_in": self.raised_in, "by_program": self.by_program}
+        """Return the data of its event."""
+        data = {"type": self.type, "message": self.message, "worker": self.where}
+        return {**data, "raised_in": self.raised_in, "by_program": self.by_program}
 
 
 def relayed(message: str) -> Relayed | None:
@@ -78,7 +78,7 @@ def _module_of(file: str) -> str:
 _ENTRIES = 20
 """Entries of a list or dictionary that count as operands."""
 _GIVEN = 2000
-"""Objects that count as given."""
+"""Objects that are examined among a call's arguments."""
 _OWN_RAISES = frozenset({"RAISE_VARARGS", "LOAD_ASSERTION_ERROR", "RERAISE"})
 
 
@@ -89,13 +89,13 @@ class Failure:
     entry: TracebackType | None = None
     spelled: Spelling = UNKNOWN
     raised_in: str = ""
-    """Module of the library whose Python code raised; empty where compiled code did, or the program itself."""
+    """Module of the library whose Python code raised; empty for compiled code and the program itself."""
     by_program: bool = False
-    """The program's own ``raise`` or ``assert``."""
+    """Whether the program's own ``raise`` or ``assert`` raised it."""
     operands: dict[str, Any] = field(default_factory=dict)
     """Text of an operand -> the object that it names."""
     given: list[Any] = field(default_factory=list)
-    """What the library's function was given, and what the lists and dictionaries among it hold."""
+    """Arguments of the library's function, and the entries of lists and dictionaries among them."""
     through: list[str] = field(default_factory=list)
     """Modules of libraries through which the program called its own code that raised."""
 
@@ -124,7 +124,7 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def _again(given: list[Any], entry: TracebackType) -> dict[str, Any]:
-    """Return what was given more than once, by the names that the program's variables and modules have for it."""
+    """Return the arguments that were passed more than once, by the names that the program has for them."""
     count = Counter(map(id, given))
     again = {id(one): one for one in given if count[id(one)] > 1 and type(one).__weakrefoffset__}
     if not again:
@@ -140,7 +140,7 @@ def _module(entry: TracebackType) -> str:
 
 
 def _given(entry: TracebackType) -> list[Any]:
-    """Return what a function was given, with what plain lists and dictionaries among it hold, one by one."""
+    """Return the arguments of a function, and the entries of plain lists and dictionaries among them."""
     names = entry.tb_frame.f_code.co_varnames[: entry.tb_frame.f_code.co_argcount]
     known = read_locals(entry.tb_frame)
     waiting = [known[name] for name in reversed(names) if name in known]
@@ -162,7 +162,7 @@ def _raises(entry: TracebackType) -> bool:
 
 
 def _objects(spelled: Spelling, entry: TracebackType) -> dict[str, Any]:
-    """Return what the operands of an expression are called and are, receiver first; entries of lists one by one."""
+    """Return the texts and objects of an expression's operands, receiver first; entries of lists one by one."""
     frame = entry.tb_frame
     variables = {**frame.f_globals, **read_locals(frame)}
     parts = [text for texts in spelled.parts.values() for text in texts]
@@ -175,7 +175,7 @@ def _objects(spelled: Spelling, entry: TracebackType) -> dict[str, Any]:
 
 
 def _named(node: ast.AST | None) -> list[ast.AST]:
-    """Return the largest parts of an expression that are names, attributes of names, or entries of them."""
+    """Return the largest subexpressions that are names, attributes of names, or entries of them."""
     found: list[ast.AST] = []
     waiting = [] if node is None else [node]
     while waiting:
@@ -202,14 +202,14 @@ def _value(node: ast.AST, variables: dict[str, Any]) -> Any:
 
 
 def _attribute(holder: Any, name: str) -> Any:
-    """Return an attribute that an object holds itself, or a module among its parameters, buffers and children."""
+    """Return an attribute from an object's own dictionary, or a module's parameter, buffer or child."""
     own = attributes_of(holder)
     tables = [own, *(own[key] for key in ("_parameters", "_buffers", "_modules") if type(own.get(key)) is dict)]
     return next((table[name] for table in tables if name in table), None)
 
 
 def _enter(found: dict[str, Any], text: str, value: Any) -> None:
-    """Enter an object, or the first ones that a list or dictionary holds."""
+    """Add an object, or the first entries of a list or dictionary."""
     if type(value) in (list, tuple):
         found.update({f"{text}[{place}]": one for place, one in enumerate(value[:_ENTRIES])})
     elif type(value) is dict:

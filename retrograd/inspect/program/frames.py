@@ -28,42 +28,42 @@ _COMMAND_LINE = os.path.join(_PACKAGE, "cli", "main.py")
 _STDLIB = tuple({sysconfig.get_paths()[key] + os.sep for key in ("stdlib", "platstdlib")})
 _SITE = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _ARCHIVES = (".zip" + os.sep, ".egg" + os.sep, ".whl" + os.sep)
-"""Ends of the names of files that packages are imported from without being unpacked."""
+"""Suffixes of archives from which packages are imported without being unpacked."""
 _SCRIPTS = sysconfig.get_path("scripts") + os.sep
-"""Where commands of installed packages lie: a line or two each, that call into the package."""
+"""Folder of the commands of installed packages: a line or two each, which call into the package."""
 INTERCEPTORS = ("__torch_function__", "__torch_dispatch__")
-"""Functions that pass calls on; who called them is the one who asked for the operation."""
+"""Functions that only pass calls on: their frames are skipped."""
 _LIBRARIES = ("torch", "numpy", "functorch", "typing_extensions")
-"""The engines, and what wraps those of their functions that are deprecated."""
+"""The engines, and packages that wrap their functions."""
 _RUNNERS = ("pytest", "_pytest", "pluggy", "xdist", "execnet", "IPython", "ipykernel")
-"""What runs a user's code in a session: its variables, of which each may hold a thousand tests, are not the user's."""
+"""Packages that run a user's code in a session; their variables are skipped."""
 _OPTIMIZED = 1  # inspect.CO_OPTIMIZED: a function's frame, whose locals are no dictionary of their own
 APPLY_DEPTH = 20
-"""How far below ``Function.apply`` the first operation of a ``forward`` is looked for."""
+"""How many frames below ``Function.apply`` the first operation of a ``forward`` may be."""
 
 
 class Whose(IntEnum):
-    """Whose a code object is."""
+    """The owner of a code object."""
 
     USER = 0
     LIBRARY = 1
-    """Of an installed package that the program calls."""
+    """An installed package that the program calls."""
     ENGINE = 2
-    """Of PyTorch, NumPy, Python itself, retrograd or what runs the program: passed over everywhere."""
+    """PyTorch, NumPy, Python itself, retrograd or the program's runner: skipped everywhere."""
 
 
 judged: dict[int, tuple[CodeType, bool]] = {}
-"""id of a code object -> (the code, kept alive so that its id stays its own, whether it is passed over)."""
+"""id of a code object -> (the code, kept alive so that its id stays unique, whether it is skipped)."""
 _owners: dict[int, Whose] = {}
-"""Whose each judged code object is."""
+"""Owners by id of the code object."""
 
 
 _lines: BoundedDict[tuple[int, ...], tuple[tuple[CodeType, ...], SourceLine]] = BoundedDict(50_000)
-"""ids of code objects and instructions -> (the code, kept alive as above, the line): it takes long to be looked up."""
+"""ids of code objects and instructions -> (the code, kept alive as above, the line): look-ups are slow."""
 
 
 def whose(code: CodeType) -> Whose:
-    """Return whose a code object is."""
+    """Return the owner of a code object."""
     known = _owners.get(id(code))
     if known is None:
         known = _owners[id(code)] = Whose.ENGINE if code.co_name in INTERCEPTORS else _owner(code.co_filename)
@@ -72,27 +72,27 @@ def whose(code: CodeType) -> Whose:
 
 
 def is_foreign(code: CodeType) -> bool:
-    """Whether a code object is passed over: of the engine, of Python itself, of retrograd or a runner."""
+    """Whether a code object is skipped: it belongs to an engine, Python itself, retrograd or a runner."""
     return whose(code) is Whose.ENGINE
 
 
 def is_ours(code: CodeType) -> bool:
-    """Whether a code object is of retrograd itself, samples excepted."""
+    """Whether a code object belongs to retrograd itself, samples excepted."""
     return code.co_filename.startswith(_PACKAGE) and not code.co_filename.startswith(_SAMPLES)
 
 
 def is_users(code: CodeType) -> bool:
-    """Whether a code object is of the program itself, and not of a package that it calls."""
+    """Whether a code object belongs to the program itself, not to a package that it calls."""
     return whose(code) is Whose.USER
 
 
 def is_users_file(name: str) -> bool:
-    """Whether a file is of the program itself."""
+    """Whether a file belongs to the program itself."""
     return _owner(name) is Whose.USER
 
 
 def _owner(name: str) -> Whose:
-    """Judge a file name by the folder it lies in."""
+    """Return the owner of a file, by its folder."""
     if name.startswith(("<frozen ", "<eval_with_key>", "<__array_function__")):
         return Whose.ENGINE
     if name.startswith(_PACKAGE):
@@ -106,7 +106,7 @@ def _owner(name: str) -> Whose:
 
 
 def _package_folder(name: str) -> str:
-    """Return the folder or file of the installed package that a file belongs to, ``""`` if it belongs to none."""
+    """Return the folder or file of the installed package that contains a file, ``""`` if there is none."""
     for part in _SITE:
         before, found, after = name.rpartition(part)
         if found:
@@ -119,26 +119,26 @@ def _package_folder(name: str) -> str:
 
 
 def _library_folders() -> tuple[str, ...]:
-    """Folders of the engines and runners that are imported now, or files where these are single ones."""
+    """Folders, or single files, of the engines and runners that are imported now."""
     found = [sys.modules.get(name) for name in _LIBRARIES + _RUNNERS]
     files = ((getattr(one, "__file__", None), hasattr(one, "__path__")) for one in found)
     return tuple(os.path.dirname(file) + os.sep if folder else str(file) for file, folder in files if file)
 
 
 def is_command_line(frame: FrameType) -> bool:
-    """Whether this is the frame in which the command line runs a program: nothing around it is the program's."""
+    """Whether this is the frame in which the command line runs a program: frames outside it are not the program's."""
     return frame.f_code.co_filename == _COMMAND_LINE
 
 
 def forget_judgements() -> None:
-    """Judge files anew, since a library was imported; or hold no code objects any longer."""
+    """Clear the caches of owners, which hold code objects or are out of date after an import."""
     judged.clear()
     _owners.clear()
     _lines.clear()
 
 
 def user_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame of the user or of a library he called, beginning with the given one."""
+    """Return the innermost frame of the user, or of a library that the user called, from the given one outwards."""
     known_codes = judged
     while frame is not None:
         known = known_codes.get(id(frame.f_code))
@@ -163,7 +163,7 @@ def applying_frame(frame: FrameType | None, is_engine_file: Callable[[str], bool
 
 
 def user_frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yield the frames of the program, innermost first; those of libraries only if there are no others."""
+    """Yield the program's frames, innermost first; those of libraries only if there are no others."""
     inside: list[FrameType] = []
     while frame is not None:
         owner = whose(frame.f_code)
@@ -177,7 +177,7 @@ def user_frames(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def stack_position(frame: FrameType | None) -> list[tuple[CodeType, int]]:
-    """Return the position of the user's program: code and instruction of each frame, innermost first."""
+    """Return the program's position: code and instruction of each frame, innermost first."""
     places, known_codes = [], judged
     while frame is not None:
         code = frame.f_code
@@ -189,7 +189,7 @@ def stack_position(frame: FrameType | None) -> list[tuple[CodeType, int]]:
 
 
 def function_around(code: CodeType) -> str:
-    """Return the function that code is, or is a part of: a lambda or a comprehension belongs to the one around it."""
+    """Return the function that contains the code: a lambda or comprehension belongs to the enclosing function."""
     if not code.co_name.startswith("<"):
         return code.co_name
     parts = code.co_qualname.split(".")
@@ -199,7 +199,7 @@ def function_around(code: CodeType) -> str:
 
 
 def source_line(frame: FrameType | None) -> SourceLine | None:
-    """Return the line of a frame; for a frame of a library, the user's line that led there, and the library's name."""
+    """Return the line of a frame; for a library's, the user's line that called into it, and the library's name."""
     if frame is None:
         return None
     code = frame.f_code
@@ -213,7 +213,7 @@ def source_line(frame: FrameType | None) -> SourceLine | None:
 
 
 def _line_around(inner: FrameType) -> SourceLine:
-    """Return the line of the user that led to a frame of a library; where there is none, the library's own."""
+    """Return the user's line that led to a library's frame; without one, the library's own line."""
     outer = inner.f_back
     while outer is not None and not is_users(outer.f_code):
         outer = outer.f_back
@@ -236,7 +236,7 @@ def _place_inside(code: CodeType, line: int | None) -> str:
 
 
 def last_line(entry: TracebackType | None) -> SourceLine | None:
-    """Return the innermost line of the user in a traceback, and inside what library it was raised."""
+    """Return the innermost user's line in a traceback, and the library in which the exception was raised."""
     inner: TracebackType | None = None
     users: TracebackType | None = None
     while entry is not None:
@@ -253,7 +253,7 @@ def last_line(entry: TracebackType | None) -> SourceLine | None:
 
 
 def place_key(frame: FrameType | None) -> tuple[object, ...]:
-    """Return a key for the place of a frame: its code and instruction, for a library's also the line."""
+    """Return a key for a frame's position: code and instruction, and for a library's also the user's line."""
     if frame is None:
         return (0, 0)
     code = frame.f_code
@@ -261,7 +261,7 @@ def place_key(frame: FrameType | None) -> tuple[object, ...]:
 
 
 def last_return(code: CodeType) -> int | None:
-    """Return the last line of a function that returns something."""
+    """Return the number of the last line with a ``return`` in a function."""
     lines = [
         instruction.positions.lineno
         for instruction in dis.get_instructions(code)
@@ -288,7 +288,7 @@ def read_locals(frame: FrameType) -> dict[str, Any]:
 
 
 def strip_own_frames(error: BaseException) -> None:
-    """Take retrograd's frames out of an exception's traceback, so that it reads as if nobody had watched."""
+    """Remove retrograd's frames from an exception's traceback, which then reads as it would unwatched."""
     entries = []
     entry = error.__traceback__
     while entry is not None:
@@ -305,7 +305,7 @@ def strip_own_frames(error: BaseException) -> None:
 
 
 def leave_no_frame(error: BaseException) -> None:
-    """Take the frames through which an exception leaves us out of its traceback: the program may print it.
+    """Remove our frames from the traceback of an exception that leaves us: the program may print it.
 
     For an ``except`` clause around what the program called, before a bare ``raise``, which adds no frame.
     """

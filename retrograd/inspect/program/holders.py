@@ -21,13 +21,13 @@ from .modules import attributes_of
 _LEVELS = 4
 """Containers within containers that are followed."""
 _MOST = 20
-"""Holders of one object that are looked at."""
+"""Holders of one object that are examined."""
 _CACHE = type(functools.lru_cache(lambda: None))
 _CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 
 
 def holder_of(thing: Any) -> str:
-    """Return what holds an object, such as ``the list history`` or ``the cache of factor``; nothing if unknown.
+    """Describe what holds an object, such as ``the list history`` or ``the cache of factor``; ``""`` if unknown.
 
     >>> class Log:
     ...     pass
@@ -46,8 +46,8 @@ def holder_of(thing: Any) -> str:
                 if kind:  # what is only a variable of a running function is in use, and not kept
                     return f"the {kind} {name}"
             for holder in _referrers(held, seen):
-                if told := _told(holder, held, kind):
-                    return told
+                if words := _words_for(holder, held, kind):
+                    return words
                 if isinstance(holder, (*_CONTAINERS, types.CellType)):
                     following.append((holder, _kind(holder) or kind))  # of a list of dicts, the list has the name
         level = following
@@ -65,7 +65,7 @@ def _frames() -> Iterator[types.FrameType]:
 
 
 def _named_in(frames: list[types.FrameType], held: Any) -> Iterator[str]:
-    """Yield what variables of the program's frames call an object, globals first."""
+    """Yield the names that the program's frames have for an object, globals first."""
     for frame in frames[-1:]:
         yield from (name for name, value in list(frame.f_globals.items()) if value is held)
     for frame in frames:
@@ -75,7 +75,7 @@ def _named_in(frames: list[types.FrameType], held: Any) -> Iterator[str]:
 
 
 def _referrers(held: Any, seen: set[int]) -> list[Any]:
-    """Return what refers to an object, each holder once; ours are left out."""
+    """Return the objects that refer to an object, each once, without our own."""
     found = []
     for one in islice(gc.get_referrers(held), 4 * _MOST):
         if id(one) not in seen and not isinstance(one, types.FrameType):
@@ -89,8 +89,8 @@ def _kind(holder: Any) -> str:
     return "" if isinstance(holder, types.CellType) else type(holder).__name__
 
 
-def _told(holder: Any, held: Any, kind: str) -> str:
-    """Return the words for a holder that has a name of its own; nothing for one that something else must name."""
+def _words_for(holder: Any, held: Any, kind: str) -> str:
+    """Return the words for a holder that has a name; ``""`` for one that is named by what holds it."""
     what = f"the {kind} " if kind else ""
     if isinstance(holder, _CACHE):
         return f"the cache of {getattr(holder, '__name__', 'a function')} (functools.lru_cache)"
@@ -109,7 +109,7 @@ def _told(holder: Any, held: Any, kind: str) -> str:
 
 
 def _of_namespace(namespace: dict[Any, Any], held: Any, what: str) -> str:
-    """Return the name of something in a module or an object, if the dictionary holds its variables."""
+    """Return the name of an entry of a module or object, if the dictionary holds its variables."""
     name = next((name for name, value in list(namespace.items()) if value is held), None)
     if not isinstance(name, str):
         return ""

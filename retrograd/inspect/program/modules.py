@@ -15,7 +15,7 @@ _OURS = "retrograd.inspect"
 
 
 def attributes_of(value: object) -> dict[str, Any]:
-    """Return the dictionary of an object's own attributes; an empty one where it has none."""
+    """Return the dictionary of an object's attributes, an empty one if there is none."""
     try:
         attributes = object.__getattribute__(value, "__dict__")
     except Exception:
@@ -24,7 +24,7 @@ def attributes_of(value: object) -> dict[str, Any]:
 
 
 def attribute(value: object, name: str, default: Any = None) -> Any:
-    """Return an attribute; the class is only asked where the object itself has none of that name."""
+    """Return an attribute; the class is asked only if the object itself has none with that name."""
     attributes = attributes_of(value)
     return attributes[name] if name in attributes else getattr(value, name, default)
 
@@ -38,7 +38,7 @@ def is_module(value: object) -> bool:
 
 
 def inner_modules(module: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a module (``""``) and all within it, each once, in the order of ``named_modules``, by ``joined`` names."""
+    """Yield a module (``""``) and all in it, each once, in the order of ``named_modules``, by ``joined`` names."""
     seen: set[int] = set()
     waiting = [("", module)]
     while waiting:
@@ -52,12 +52,12 @@ def inner_modules(module: Any) -> Iterator[tuple[str, Any]]:
 
 
 def joined(path: str, name: str) -> str:
-    """Return the path of a module within another; what a wrapper of a library holds has that of the wrapper."""
+    """Return the path of a module in another; a library's wrapper adds nothing to the path."""
     return path if name in _HIDDEN else f"{path}.{name}" if path else name
 
 
 def held_parameters(module: Any) -> list[tuple[str, Any]]:
-    """Return what ``named_parameters`` of ``torch.nn.Module`` does; only a class without its tables is asked itself."""
+    """Return what ``torch.nn.Module.named_parameters`` would; only classes without its tables are called."""
     if "_parameters" not in attributes_of(module):
         return [(str(name), parameter) for name, parameter in module.named_parameters()]
     found: dict[int, tuple[str, Any]] = {}
@@ -69,12 +69,12 @@ def held_parameters(module: Any) -> list[tuple[str, Any]]:
 
 
 def is_training(module: Any) -> bool:
-    """Whether a module trains; scripted ones keep that elsewhere and are asked."""
+    """Whether a module is in training mode; scripted ones keep that elsewhere and are asked."""
     return bool(attribute(module, "training", True))
 
 
 def called_in_evaluation(frame: FrameType | None) -> bool:
-    """Whether the innermost module that runs on a stack, which is the first argument of a function, does not train."""
+    """Whether the innermost running module, the first argument of a function on the stack, is in evaluation mode."""
     while frame is not None:
         code = frame.f_code
         if code.co_argcount and not frame.f_globals.get("__name__", "").startswith(_OURS):

@@ -1,6 +1,6 @@
 """Finds the program's names for tensors: parameter names of modules first, then variables.
 
-Looked through are the variables of the user's frames (innermost first, then their globals), then what lists,
+The search covers the variables of the user's frames (innermost first, then their globals), then what lists,
 tuples, dicts and plain objects in them hold, level by level, so that the shortest name wins and two runs agree.
 No user code is called: no properties, no ``__getattr__``, no iteration protocol of a user's class.
 """
@@ -22,7 +22,7 @@ MAX_LEVELS = 4
 _MAX_ELEMENTS = 1_000
 MAX_VISITS = 5_000
 _spelled = json.JSONEncoder(ensure_ascii=False).encode
-"""A key as the program may write it; one encoder, since each takes longer to make than to use."""
+"""Formats a key; one encoder, since it takes longer to create than to use."""
 _ATOMS = frozenset(
     {
         *(int, float, complex, bool, str, bytes, bytearray, range, slice, type, type(None), type(...)),
@@ -34,14 +34,14 @@ _ATOMS = frozenset(
 
 @dataclass(slots=True)
 class Found:
-    """What a search found, by ``id`` of the object."""
+    """Result of a search, by ``id`` of the object."""
 
     variables: dict[int, str] = field(default_factory=dict)
     """Names such as ``w``, ``params[0]``, ``w["w1"]``, ``self.weight``."""
     modules: list[tuple[str, Any]] = field(default_factory=list)
-    """Modules met on the way, with the name each was found under."""
+    """Modules met during the search, each with its name."""
     tensors: list[tuple[str, Any]] = field(default_factory=list)
-    """Tensors that are variables themselves."""
+    """Tensors that are themselves variables."""
 
 
 def frame_variables(frames: Iterable[types.FrameType]) -> list[tuple[str, Any]]:
@@ -58,7 +58,7 @@ def frame_variables(frames: Iterable[types.FrameType]) -> list[tuple[str, Any]]:
 
 
 def outer_variables(frames: Sequence[types.FrameType]) -> list[tuple[str, Any]]:
-    """Return the same the other way round: the globals first, then the locals from the outermost frame on."""
+    """Return the same in reverse: the globals first, then the locals, outermost frame first."""
     spaces = {id(frame.f_globals): frame.f_globals for frame in frames}
     found = [pair for space in spaces.values() for pair in _in_order(dict(space))]
     for frame in reversed(frames[:_MAX_FRAMES]):
@@ -68,7 +68,7 @@ def outer_variables(frames: Sequence[types.FrameType]) -> list[tuple[str, Any]]:
 
 
 def _in_order(namespace: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield variables in order of their making, those that begin with an underscore last."""
+    """Yield variables in the order of their creation, those that begin with an underscore last."""
     hidden = []
     for name, value in namespace.items():
         if type(value) in _ATOMS or name.startswith("__") or not name.isidentifier():
@@ -88,7 +88,7 @@ def search(
     deep: bool = True,
     levels: int = MAX_LEVELS,
 ) -> Found:
-    """Look for objects by ``id``, in variables or what they hold, too; ends early when every wanted one has a name."""
+    """Search variables and what they hold for objects, by ``id``; ends early when every wanted one has a name."""
     found = Found()
     seen: set[int] = set()
     level = variables
@@ -114,7 +114,7 @@ def search(
 
 
 def contents(path: str, value: Any) -> list[tuple[str, Any]]:
-    """Return what a container or plain object holds, each with its path."""
+    """Return what a container or plain object holds, each entry with its path."""
     kind = type(value)
     inside: Iterable[tuple[str, Any]]
     if issubclass(kind, (list, tuple)):
@@ -144,8 +144,8 @@ class ParameterName(NamedTuple):
 def parameter_names(modules: Sequence[tuple[str, Any]], wanted: set[int]) -> dict[int, ParameterName]:
     """Return ``id`` -> parameter name for the wanted tensors that modules (with their names) hold.
 
-    Names are as ``named_parameters`` has them; where several modules take part, each name gets its module's
-    name in front, since two of them may both have a ``weight``.
+    Names are those of ``named_parameters``; if there are several modules, each name is preceded by its module's,
+    since two of them may both have a ``weight``.
     """
     parts: dict[str, dict[int, str]] = {}
     found: set[int] = set()
@@ -166,8 +166,8 @@ def parameter_names(modules: Sequence[tuple[str, Any]], wanted: set[int]) -> dic
 def unregistered(module: Any) -> list[tuple[str, Any]]:
     """Return (name, tensor) for tensors that a module and its children use but do not register.
 
-    Such are the parameters of modules in plain lists, tuples and dicts, and plain tensors that require grad: no
-    ``parameters()`` tells an optimizer of them.
+    These are parameters of modules in plain lists, tuples and dicts, and plain tensors that require grad:
+    ``parameters()`` does not yield them, so no optimizer gets them.
     """
     found: list[tuple[str, Any]] = []
     for prefix, one in inner_modules(module):
@@ -178,7 +178,7 @@ def unregistered(module: Any) -> list[tuple[str, Any]]:
 
 
 def _of_attribute(name: str, value: Any) -> list[tuple[str, Any]]:
-    """Return the tensors to train in one plain attribute of a module."""
+    """Return the trainable tensors in one plain attribute of a module."""
     entries = contents("", value) if issubclass(type(value), (list, tuple, dict)) else []
     found: list[tuple[str, Any]] = []
     for place, entry in [("", value), *entries]:
@@ -191,7 +191,7 @@ def _of_attribute(name: str, value: Any) -> list[tuple[str, Any]]:
 
 
 def _strangers_in(module: Any) -> list[tuple[int, str]]:
-    """Return (``id``, name) of what a module does not register."""
+    """Return (``id``, name) of the trainable tensors that a module does not register."""
     return [(id(tensor), name) for name, tensor in unregistered(module)]
 
 

@@ -18,7 +18,7 @@ class SourceLine(NamedTuple):
     line: int
     function: str
     inside: str = ""
-    """``peft (layer.py:1102)`` if the line called into a package, which is where it was made."""
+    """``peft (layer.py:1102)`` if the line called into a package, whose line made the node."""
 
     def plain(self) -> list[Any]:
         """Return the line as JSON values."""
@@ -36,12 +36,12 @@ def full_place(file: str, line: int) -> str:
 
 
 def inside_words(inside: str) -> str:
-    """Return `` inside peft (layer.py:1102)`` after a line that called into a package, or nothing."""
+    """Return `` inside peft (layer.py:1102)`` for a line that called into a package, else ``""``."""
     return f" inside {inside}" if inside else ""
 
 
 def path_below(file: str) -> str:
-    """Return a file's path from the current folder on, or ``""`` where it does not lie below."""
+    """Return a file's path relative to the current folder, ``""`` if it is not inside."""
     try:
         path = os.path.relpath(file)
     except OSError:  # the program removed the folder that it worked in
@@ -50,7 +50,7 @@ def path_below(file: str) -> str:
 
 
 def path_from_root(file: str) -> str:
-    """Return a file's absolute path, where it is known."""
+    """Return a file's absolute path, if it is known."""
     try:
         return os.path.abspath(file)
     except OSError:
@@ -64,9 +64,9 @@ def cell_place(file: str, line: int) -> str:
 
 
 def cell_name(file: str) -> str:
-    """Return ``Cell In[4]`` for the file that IPython says holds this cell, or ``""``.
+    """Return ``Cell In[4]`` for the file that IPython uses for this cell, or ``""``.
 
-    It is asked each time: a cell that runs again gets a new number and keeps its file.
+    IPython is asked each time: a cell that runs again gets a new number and keeps its file.
     """
     ipython = sys.modules.get("IPython")
     if ipython is None:

@@ -1,4 +1,4 @@
-"""Finds expressions of a program that stand for the number of processes of its job, followed to their origin."""
+"""Finds expressions of a program that evaluate to the number of processes of its job, traced to their origin."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .syntax import parsed
 from .texts import lines_of
 
 _ASKS = frozenset({"get_world_size"})
-_TOLD = frozenset({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"})
-"""Variables of the environment."""
+_COUNT_VARIABLES = frozenset({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"})
+"""Environment variables that hold the number of processes."""
 _CONVERSIONS = frozenset({"int", "float"})
 _DEPTH = 5
 
@@ -26,7 +26,7 @@ class _Text(NamedTuple):
 
 
 def counts_processes(expression: ast.expr, file: str) -> bool:
-    """Whether an expression in a file evaluates to the number of processes, judging by the source."""
+    """Whether an expression in a file evaluates to the number of processes, by its source text."""
     text = _text(file)
     return text is not None and _counts(expression, text, _DEPTH)
 
@@ -38,18 +38,18 @@ def _text(file: str) -> _Text | None:
 
 
 def _counts(node: ast.AST | None, text: _Text, depth: int) -> bool:
-    """Follow one expression."""
+    """Whether one expression does, following names."""
     if depth == 0:
         return False
     match node:
         case ast.Call(func=function, args=args):
             name = _last_name(function)
-            if name in _ASKS or any(isinstance(one, ast.Constant) and one.value in _TOLD for one in args):
+            if name in _ASKS or any(isinstance(one, ast.Constant) and one.value in _COUNT_VARIABLES for one in args):
                 return True
             if name in _CONVERSIONS:
                 return any(_counts(one, text, depth - 1) for one in args)
             return any(_counts(value, where, depth - 1) for where, value in _returned(name, text))
-        case ast.Subscript(slice=ast.Constant(value=key)) if key in _TOLD:
+        case ast.Subscript(slice=ast.Constant(value=key)) if key in _COUNT_VARIABLES:
             return True
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return any(_binds_count(binding, name, text, depth) for binding in text.nodes)
@@ -59,12 +59,12 @@ def _counts(node: ast.AST | None, text: _Text, depth: int) -> bool:
 
 
 def _last_name(node: ast.AST) -> str:
-    """Return the name, or the attribute, that an expression ends with."""
+    """Return the final name or attribute of an expression."""
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _binds_count(node: ast.AST, name: str, text: _Text, depth: int) -> bool:
-    """Whether a statement gives a name, or an attribute of that name, the number of processes."""
+    """Whether a statement assigns the number of processes to a name, or to an attribute with that name."""
     match node:
         case ast.Assign(targets=[target], value=value) if isinstance(target, ast.Tuple):
             places = [place for place, one in enumerate(target.elts) if _last_name(one) == name]
@@ -79,7 +79,7 @@ def _binds_count(node: ast.AST, name: str, text: _Text, depth: int) -> bool:
 
 
 def _counts_entry(value: ast.expr, place: int, text: _Text, depth: int) -> bool:
-    """Whether one entry of a tuple, or of what a function returns, is the number of processes."""
+    """Whether one entry of a tuple, or of a function's result, is the number of processes."""
     if isinstance(value, ast.Tuple):
         return place < len(value.elts) and _counts(value.elts[place], text, depth - 1)
     if not isinstance(value, ast.Call):
@@ -89,7 +89,7 @@ def _counts_entry(value: ast.expr, place: int, text: _Text, depth: int) -> bool:
 
 
 def _returned(function: str, text: _Text) -> Iterator[tuple[_Text, ast.expr | None]]:
-    """Yield what a function of the program returns, with the file that defines it: this one, or one beside it."""
+    """Yield the values that a function of the program returns, each with the file that defines the function."""
     if not function:
         return
     beside = (_text(file) for file in _imported_from(function, text))
@@ -107,7 +107,7 @@ def _imported_from(name: str, text: _Text) -> Iterator[str]:
 
 
 def _given(function: str, arguments: ast.arguments, name: str, text: _Text) -> Iterator[ast.expr]:
-    """Yield what calls in the file give for a parameter of a function."""
+    """Yield the arguments that calls in the file pass for a parameter of a function."""
     names = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
     if name not in names:
         return

@@ -1,7 +1,7 @@
-"""Errors raised by the program's signal handlers: they may arrive while code of ours runs, and are no failure of it.
+"""Errors raised by the program's signal handlers: they may arrive while our code runs, and are not our failures.
 
-A handler that ends what takes too long raises wherever the program happens to be.  What keeps our own failures from
-the program must let these pass, as ``KeyboardInterrupt`` passes by itself.
+A handler that ends what takes too long raises wherever the program happens to be.  Code that keeps our own failures
+from the program must raise these again, as ``KeyboardInterrupt`` propagates by itself.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from types import FrameType
 
 
 def reraise_from_handler(failure: BaseException) -> None:
-    """Raise a caught error again if a signal's handler raised it."""
+    """Raise a caught error again if a signal handler raised it."""
     if is_from_handler(failure):
         raise failure
 
 
 def is_from_handler(failure: BaseException) -> bool:
-    """Whether a function on the way to an error was called with the frame that it interrupted, as handlers are."""
+    """Whether a function in an error's traceback got the frame that called it, as signal handlers do."""
     entry = failure.__traceback__
     while entry is not None and entry.tb_next is not None:
         if _is_given(entry.tb_next.tb_frame, entry.tb_frame):

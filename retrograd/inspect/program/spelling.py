@@ -23,9 +23,9 @@ _UNKNOWN = object()
 
 
 def is_number(frame: FrameType | None, text: str) -> bool:
-    """Whether a text is made of nothing but numbers, by the values that its names have in a frame now.
+    """Whether an expression contains only numbers, by the current values of its names in a frame.
 
-    No code of the program is run: attributes are looked for in objects themselves, and a call is no number.
+    No code of the program is run: attributes are looked up in the objects' dictionaries, and a call is not a number.
     """
     node = parsed_expression(text)
     if node is None or frame is None:
@@ -57,36 +57,36 @@ def _value_of(node: ast.expr, local: dict[str, Any], shared: dict[str, Any]) -> 
 # Finds the source text of the operation that a frame is executing: its operands and its assignment targets.
 
 _COMPARISONS = {ast.Gt: "gt", ast.Lt: "lt", ast.GtE: "ge", ast.LtE: "le", ast.Eq: "eq", ast.NotEq: "ne"}
-"""Sort of a comparison -> the operator's name."""
+"""Syntax of a comparison -> the operator's name."""
 _LONGEST = 80
-"""Longer texts of operands are cut."""
+"""Longer texts of operands are truncated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """One operation as its line writes it."""
+    """One operation as written in its line."""
 
     form: str = ""
-    """``"relu"`` for a call of something of that name, else the syntax: ``"BinOp"``, ``"Subscript"``, …"""
+    """Name of the called function, such as ``"relu"``; otherwise the syntax: ``"BinOp"``, ``"Subscript"``, …"""
     receiver: str = ""
-    """What a method was called on, or a function's module: ``h`` in ``h.mean()``, ``torch`` in ``torch.log(v)``."""
+    """The object of a method call, or a function's module: ``h`` in ``h.mean()``, ``torch`` in ``torch.log(v)``."""
     operands: tuple[str, ...] = ()
-    """Texts of the operands, the receiver not among them; ``""`` after a starred one."""
+    """Texts of the operands without the receiver; ``""`` after a starred one."""
     parts: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """Position -> texts of the entries of an operand that is written as a list or tuple."""
+    """Position -> texts of the entries, for an operand written as a list or tuple."""
     keywords: dict[str, str] = field(default_factory=dict)
     targets: tuple[str, ...] = ()
-    """What the line assigns the result to, if it does so directly: ``h``, ``self.state``, or several."""
+    """The names that the line assigns the result to, if it does so directly: ``h``, ``self.state``."""
     compares: str = ""
-    """How a comparison is written, as the operator's name: ``"gt"`` for ``a > b``."""
+    """The operator's name for a comparison: ``"gt"`` for ``a > b``."""
 
     def turns(self, op: str) -> bool:
-        """Whether an operator compares with its operands exchanged: of ``x > p`` Python may ask ``p < x``."""
+        """Whether an operator is the comparison with operands exchanged: for ``x > p`` Python may call ``p < x``."""
         return bool(self.compares) and _TURNED.get(self.compares) == op
 
 
 _TURNED = {"gt": "lt", "lt": "gt", "ge": "le", "le": "ge"}
-"""Comparison -> the one that means the same with its operands exchanged."""
+"""Comparison -> the equivalent one with its operands exchanged."""
 UNKNOWN = Spelling()
 _Position = tuple[int, int, int, int]
 
@@ -118,7 +118,7 @@ class _Index:
 def spelling_at(frame: FrameType | None) -> Spelling:
     """Return the source text of the operation that a frame is executing; ``UNKNOWN`` without its source.
 
-    A library's words mean nothing to the user.
+    It is also ``UNKNOWN`` inside a library, whose names mean nothing to the user.
     """
     if frame is None or not is_users(frame.f_code):
         return UNKNOWN
@@ -135,7 +135,7 @@ def spelling_in(code: CodeType, instruction: int) -> Spelling:
 
 
 def forget_places() -> None:
-    """Hold no code objects and no files any longer."""
+    """Clear the caches, which hold code objects and files."""
     _places.clear()
     _files.clear()
 
@@ -166,7 +166,7 @@ def _look_up(code: CodeType, instruction: int) -> Spelling:
 
 
 def _describe(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Spelling:
-    """Describe an expression, or a statement that operates by itself."""
+    """Describe an expression, or a statement that is itself an operation."""
     targets = _targets(node, parents)
     match node:
         case ast.Call():
@@ -241,7 +241,7 @@ def _texts(nodes: list[ast.expr]) -> tuple[str, ...]:
 
 
 def text_of(node: ast.AST) -> str:
-    """Return an expression as source text, cut if it is very long."""
+    """Return an expression as source text, truncated if it is very long."""
     text = ast.unparse(node)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 

@@ -10,9 +10,9 @@ from .frames import is_foreign, is_users, source_line
 
 _MAX_FRAMES = 8
 _MAX_STEPS = 100
-"""Frames of the longest path that is remembered."""
+"""Frames of the longest path that is cached."""
 _MOST_LOOKED_AT = 300
-"""Frames of a stack that are looked at, those of libraries among them."""
+"""Frames of a stack that are examined, including those of libraries."""
 
 
 class StackFrame(TypedDict, total=False):
@@ -26,16 +26,16 @@ class StackFrame(TypedDict, total=False):
 
 
 class Path(NamedTuple):
-    """A way through the stack that was met, and what was found out about it."""
+    """A path through the stack that occurred before, and its description."""
 
     steps: list[tuple[CodeType, int]]
-    """Code and instruction of each frame that was looked at, innermost first."""
+    """Code and instruction of each examined frame, innermost first."""
     whole: bool
-    """Whether these are all."""
+    """Whether these are all frames."""
     stack: list[StackFrame]
 
     def leads_to(self, frame: FrameType) -> bool:
-        """Whether this is the way to a frame."""
+        """Whether a frame was reached by this path."""
         around: FrameType | None = frame
         for code, instruction in self.steps:
             if around is None or around.f_code is not code or around.f_lasti != instruction:
@@ -45,9 +45,9 @@ class Path(NamedTuple):
 
 
 _latest: BoundedDict[tuple[int, int], tuple[Path, ...]] = BoundedDict(20_000)
-"""The latest few paths by code and instruction of the innermost frame: mostly a place is reached the same way again."""
+"""The latest few paths by code and instruction of the innermost frame, which mostly recur."""
 _WAYS = 8
-"""Paths of one place that are remembered."""
+"""Cached paths for one line."""
 _known: BoundedDict[tuple[int, ...], tuple[tuple[CodeType, ...], list[StackFrame]]] = BoundedDict(20_000)
 
 
@@ -57,7 +57,7 @@ def stack_of(frame: FrameType | None) -> list[StackFrame]:
 
 
 def path_to(frame: FrameType) -> Path:
-    """Return the way to a frame, with its stack."""
+    """Return the path to a frame, with its stack."""
     known = _latest.get(key := (id(frame.f_code), frame.f_lasti), ())
     for path in known:
         if path.leads_to(frame):
@@ -69,7 +69,7 @@ def path_to(frame: FrameType) -> Path:
 
 
 def _follow(frame: FrameType) -> Path:
-    """Follow the stack outwards from a frame, through the frames that an event could list."""
+    """Follow the stack outwards from a frame, through the frames that an event may list."""
     places: list[int] = []
     steps: list[tuple[CodeType, int]] = []
     around: FrameType | None = frame
@@ -83,7 +83,7 @@ def _follow(frame: FrameType) -> Path:
 
 
 def _stack_at(frame: FrameType, key: tuple[int, ...]) -> list[StackFrame]:
-    """The stack that leads to a frame; paths that differ in frames of libraries alone share it."""
+    """Return the stack that leads to a frame; paths that differ only in libraries' frames share it."""
     known = _known.get(key)
     if known is None:
         frames = _listed(frame)
@@ -104,7 +104,7 @@ def _listed(frame: FrameType | None) -> list[FrameType]:
 
 
 def forget_stacks() -> None:
-    """Hold no code objects any longer."""
+    """Clear the cache, which holds code objects."""
     _known.clear()
     _latest.clear()
 

@@ -15,22 +15,22 @@ from .texts import lines_of
 # The syntax trees of source texts, on any thread.
 
 _lock = reentrant_lock()
-"""One that a handler of signals may take while its thread has it."""
+"""Reentrant, since a signal handler may take it while its thread holds it."""
 _ATTEMPTS = 5
 _NAME = "<read by retrograd>"
-"""What the texts are called while they are parsed."""
+"""File name under which texts are parsed."""
 _PASS_OVER = ("ignore", None, Warning, re.compile(re.escape(_NAME)), 0)
-"""A filter of warnings, of those in our texts only."""
+"""A warning filter that ignores warnings about our texts only."""
 
 
 def parsed(text: str) -> ast.Module | None:
-    """Return the tree of a program, None for a text that is none."""
+    """Return the tree of a program, None if the text is not valid Python."""
     tree = _tree(text, "exec")
     return tree if isinstance(tree, ast.Module) else None
 
 
 def parsed_expression(text: str) -> ast.expr | None:
-    """Return the tree of an expression, None for a text that is none."""
+    """Return the tree of an expression, None if the text is not one."""
     tree = _tree(text, "eval")
     return tree.body if isinstance(tree, ast.Expression) else None
 
@@ -49,7 +49,7 @@ def _tree(text: str, mode: Literal["exec", "eval"]) -> ast.AST | None:
 
 @contextmanager
 def _unwarned() -> Iterator[None]:
-    """Pass over what Python warns of in our texts.
+    """Ignore Python's warnings about our texts.
 
     ``warnings.catch_warnings`` would change the filters of all threads, and make the program's warnings that are
     shown once come again.
@@ -65,13 +65,13 @@ def _unwarned() -> Iterator[None]:
 # The names of variables in the loops of a file.
 
 _INNER = ("body", "orelse", "finalbody", "handlers", "cases")
-"""Where statements keep those inside them."""
+"""Attributes of statements that hold inner statements."""
 _files: dict[str, tuple[list[str], frozenset[str]]] = {}
 """File -> its source, as ``lines_of`` gives it (another list when the file has changed), and the variables."""
 
 
 def loop_variables(file: str) -> frozenset[str]:
-    """Return the variables of a file's ``for`` loops, which name one thing after the other."""
+    """Return the variables of a file's ``for`` loops, whose names refer to one object after the other."""
     lines = lines_of(file)
     known = _files.get(file)
     if known is None or (known[0] is not lines and known[0] != lines):

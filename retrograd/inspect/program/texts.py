@@ -1,7 +1,7 @@
-"""The text of the program's files, also of one that came from standard input or the command line.
+"""The text of the program's files, also if it came from standard input or the command line.
 
-``linecache`` is not told of those: python's own tracebacks do not show their lines, and a watched program must print
-what it prints without us.
+The latter are not added to ``linecache``: Python's own tracebacks do not show their lines, and a watched program must
+print what it prints unwatched.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _kept: dict[str, list[str]] = {}
 
 
 def keep_text(file: str, source: bytes) -> None:
-    """Keep the source of a program that no file holds, under the name that its code goes by."""
+    """Keep the source of a program without a file, under the file name of its code."""
     try:
         _kept[file] = decode_source(source).splitlines(keepends=True)
     except (SyntaxError, UnicodeDecodeError):  # compiling it will say so
@@ -21,7 +21,7 @@ def keep_text(file: str, source: bytes) -> None:
 
 
 def kept_text(file: str) -> str | None:
-    """Return the text that was kept under a name, None where there is none."""
+    """Return the text kept under a name, or None."""
     lines = _kept.get(file)
     return None if lines is None else "".join(lines)
 

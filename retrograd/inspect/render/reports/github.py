@@ -30,7 +30,7 @@ def _command(finding: Finding) -> str:
         path = path_below(finding.file).replace(os.sep, "/") or finding.file  # as the repository has it
         properties = {"file": path, "line": str(max(finding.line, 1)), **properties}
     written = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    text = finding.told + (f"\nFix: {finding.remedy}" if finding.remedy else "")
+    text = finding.full_message + (f"\nFix: {finding.remedy}" if finding.remedy else "")
     return f"::{_COMMANDS[finding.severity]} {written}::{_data(text)}"
 
 

@@ -28,7 +28,7 @@ def _line(finding: Finding, source: str) -> str:
         column = indent + caret(source.strip(), finding.op)[0] + 1
         where = f"{path_below(finding.file) or finding.file}:{finding.line}:{column}"
     fix = f" fix: {finding.remedy}" if finding.remedy else ""
-    text = " ".join(f"{finding.told}{fix}".split())
+    text = " ".join(f"{finding.full_message}{fix}".split())
     return printable(f"{where}: {finding.severity}: {text} [{finding.kind}]")
 
 

@@ -43,7 +43,7 @@ def _rule(kind: str, meaning: str) -> dict[str, Any]:
 
 def _result(finding: Finding, rule: int, outcome: Outcome) -> dict[str, Any]:
     """Return one finding."""
-    text = finding.told + (f"\n\nFix: {finding.remedy}" if finding.remedy else "")
+    text = finding.full_message + (f"\n\nFix: {finding.remedy}" if finding.remedy else "")
     result: dict[str, Any] = {
         "ruleId": finding.kind,
         "ruleIndex": rule,
