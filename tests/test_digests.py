@@ -35,9 +35,9 @@ def test_one_of_a_thousand() -> None:
     held[3][37][1] = held[4][37][1] = -3
     ranks, sent = compared(4, held)
 
-    assert {(one.steps, one.parted) for one in ranks} == {(3, ranks[0].parted)}
-    assert ranks[0].parted is not None
-    assert ranks[0].parted.sorts == ((SIZE - 1, (0, 1)), (1, (37,)))
+    assert {(one.steps, one.difference) for one in ranks} == {(3, ranks[0].difference)}
+    assert ranks[0].difference is not None
+    assert ranks[0].difference.sorts == ((SIZE - 1, (0, 1)), (1, (37,)))
     assert sent == 2 * (SIZE - 1) * 5, "once up and once down for the number of parameters, their values, and each step"
     assert max(len(Place(rank, SIZE).children) for rank in range(SIZE)) == FANOUT
 
@@ -45,8 +45,8 @@ def test_one_of_a_thousand() -> None:
 def test_every_rank_goes_its_own_way() -> None:
     """What is kept stays small when all digests differ."""
     ranks, _ = compared(1, [[[1] for _ in range(100)], [[rank] for rank in range(100)]])
-    assert ranks[0].parted is not None
-    assert (len(ranks[0].parted.sorts), ranks[0].parted.others) == (8, 92)
+    assert ranks[0].difference is not None
+    assert (len(ranks[0].difference.sorts), ranks[0].difference.others) == (8, 92)
     event = ranks[99].event()
     assert len(writers(event.data)) == 8
     assert sentence([Recording(events=[event])]).endswith("and 92 with other values")
@@ -55,7 +55,7 @@ def test_every_rank_goes_its_own_way() -> None:
 def test_stages_have_other_parameters() -> None:
     """Ranks whose optimizers have not the same number of parameters are not compared."""
     ranks, _ = compared(2, [[[1], [1, 2], [1]]] * 3)
-    assert [(one.steps, one.parted) for one in ranks] == [(0, None)] * 3
+    assert [(one.steps, one.difference) for one in ranks] == [(0, None)] * 3
 
 
 def test_who_writes() -> None:

@@ -1,8 +1,8 @@
-"""The facts that two recordings are compared by: a row of ``VIEWS`` for each kind.
+"""The facts by which two recordings are compared: a ``View`` for each kind.
 
-A view reads values under keys from the events of a recording, and makes one fact of all values of a key. Keys are names
-that two programs share: names of parameters, and for calls the module or function that makes them. Facts are counts per
-step, shares and sets; never lines, seeds or sizes.
+A view reads values under keys from the events of a recording, and reduces the values of each key to one fact. Keys are
+names that two programs share: names of parameters, and for calls the module or function that makes them. Facts are
+counts per step, shares and sets; never lines, seeds or sizes.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from ..recording.events import Event, Recording
 
 Key = tuple[str, ...]
 Seen = tuple[Key, Any, int]
-"""A value under a key, and the row of the event that it was seen at."""
+"""A value under a key, and the index of its event."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One row: what is seen, what fact is made of it, and how one that differs is said."""
+    """Which values are collected, the fact they are reduced to, and how a difference is described."""
 
     see: Callable[[Recording], Iterator[Seen]]
     fact: Callable[[list[Any], int], Any]
-    """Make a fact of the values of one key, in so many steps; None if they say nothing."""
+    """Reduce the values of one key, over so many steps, to a fact; None if they mean nothing."""
     differs: Callable[[Any, Any], bool]
-    """Whether two facts differ; each is None where a recording has none."""
+    """Whether two facts differ; either is None where a recording lacks it."""
     tell: Callable[[Key, Any, Any], str]
-    """Say it: what this run does, what the baseline does."""
+    """Describe a difference: what this run does, what the baseline does."""
     note: bool = False
-    """It may well be meant."""
+    """Whether the difference may well be intended."""
 
 
 # -- optimizers and parameters
 
 
 def _settings(recording: Recording) -> Iterator[Seen]:
-    """Settings of each group of each optimizer as it was made, by the order in which they were made."""
+    """Yield settings of each parameter group of each optimizer, in the order of their creation."""
     made: Counter[str] = Counter()
     for row, event in _events(recording, "optimizer", action="made"):
         made[str(event.op)] += 1
@@ -52,7 +52,7 @@ def _settings(recording: Recording) -> Iterator[Seen]:
 
 
 def _held(recording: Recording) -> Iterator[Seen]:
-    """Which parameters are in an optimizer."""
+    """Yield which parameters are in an optimizer."""
     names = _names(recording)
     for row, event in _events(recording, "optimizer", action="made"):
         for tensor in event.data.get("parameters", {}).values():
@@ -61,7 +61,7 @@ def _held(recording: Recording) -> Iterator[Seen]:
 
 
 def _initial_writes(recording: Recording) -> Iterator[Seen]:
-    """What wrote into parameters before the first backward pass."""
+    """Yield what wrote into parameters before the first backward pass."""
     memory = {recording.tensors[tensor].storage: name for tensor, name in _names(recording).items()}
     for row, event in _events(recording, "backward", "inplace"):
         if event.kind == "backward":
@@ -73,7 +73,7 @@ def _initial_writes(recording: Recording) -> Iterator[Seen]:
 
 
 def _reached(recording: Recording) -> Iterator[Seen]:
-    """Backward passes in which each parameter got a gradient."""
+    """Yield the backward passes in which each parameter got a gradient."""
     names = _names(recording)
     first = _first(recording, "backward")
     for name in names.values():
@@ -84,7 +84,7 @@ def _reached(recording: Recording) -> Iterator[Seen]:
 
 
 def _moved(recording: Recording) -> Iterator[Seen]:
-    """Whether each step changed each parameter."""
+    """Yield whether each step changed each parameter."""
     names = _names(recording)
     parameters = {
         event.data.get("owner"): [one for one in event.data.get("parameters", {}).values() if one in names]
@@ -100,7 +100,7 @@ def _moved(recording: Recording) -> Iterator[Seen]:
 
 
 def _drawn(recording: Recording) -> Iterator[Seen]:
-    """Sums of the random tensors that a place draws."""
+    """Yield sums of the random tensors drawn in each place."""
     for row, event in _events(recording, *_CALLED):
         if is_a(event.op, Trait.RANDOM):
             for value in event.data.get("checksum", ()):
@@ -109,7 +109,7 @@ def _drawn(recording: Recording) -> Iterator[Seen]:
 
 
 def _arguments(recording: Recording) -> Iterator[Seen]:
-    """Plain arguments of a place's calls, but for sizes, while a graph is recorded and while none is."""
+    """Yield plain arguments of calls, sizes apart, with and without a graph being recorded."""
     for row, event in _events(recording, *_CALLED):
         for name, value in event.data.get("arguments", {}).items():
             if isinstance(value, (bool, str)) or (isinstance(value, (int, float)) and not name.isdigit()):
@@ -117,13 +117,13 @@ def _arguments(recording: Recording) -> Iterator[Seen]:
 
 
 def _phases(recording: Recording) -> Iterator[Seen]:
-    """Whether a place's calls are made while grad mode is on."""
+    """Yield whether calls are made in grad mode."""
     for row, event in _events(recording, *_CALLED):
         yield (_place(event), _called(event)), _phase(event), row
 
 
 def _dtypes(recording: Recording) -> Iterator[Seen]:
-    """To which dtypes a place's calls take which ones."""
+    """Yield the dtypes of calls' operands and results."""
     for row, event in _events(recording, *_CALLED):
         taken, given = (_dtypes_of(recording, event.data.get(key, ())) for key in ("inputs", "outputs"))
         if given:
@@ -131,7 +131,7 @@ def _dtypes(recording: Recording) -> Iterator[Seen]:
 
 
 def _lost_values(recording: Recording) -> Iterator[Seen]:
-    """Whether the results of a place's calls are zero throughout, or not finite."""
+    """Yield whether results of calls are all zero, or non-finite."""
     for row, event in _events(recording, *_CALLED):
         for bounds in event.data.get("range", ()):
             if bounds is not None:
@@ -141,11 +141,11 @@ def _lost_values(recording: Recording) -> Iterator[Seen]:
 
 
 def _training_calls(recording: Recording) -> Iterator[Seen]:
-    """Calls from the first optimizer, module or backward pass on, except those that only read a number."""
+    """Return calls from the first optimizer, module or backward pass on, except those that only read a number."""
     first = _first(recording, "optimizer", "module", "backward")
     for row, event in _events(recording, *_CALLED, "function", "clip", "scaling", "load"):
-        told = event.kind == "cut" and not event.data.get("outputs")
-        if row >= first and not told:
+        only_cut = event.kind == "cut" and not event.data.get("outputs")
+        if row >= first and not only_cut:
             yield (_place(event), _called(event)), True, row
 
 
@@ -179,7 +179,7 @@ def _repeated(values: list[Any], _steps: int) -> float | None:
 
 
 _FEW = 4
-"""Results of which one may be drawn twice by chance."""
+"""Fewer distinct results than this may coincide by chance."""
 
 
 def _set(values: list[Any], _steps: int) -> frozenset[Hashable]:
@@ -192,7 +192,7 @@ def _few(values: list[Any], _steps: int) -> frozenset[Hashable] | None:
 
 
 _MOST = 4
-"""Values of an argument beyond which it is data."""
+"""With more distinct values, an argument is data."""
 
 # -- differences
 
@@ -202,19 +202,19 @@ def _unequal(here: Any, there: Any) -> bool:
 
 
 def _both(differs: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """Where both recordings have a fact."""
+    """Apply ``differs`` where both recordings have a fact."""
     return lambda here, there: here is not None and there is not None and differs(here, there)
 
 
 def _by(least: float) -> Callable[[Any, Any], bool]:
-    """Where two shares are as far apart."""
+    """Whether two shares differ by at least so much."""
     return _both(lambda here, there: bool(abs(here - there) >= least))
 
 
 _NOTABLY = 0.1
-"""Difference from which shares of a run's results are reported,"""
+"""Difference above which shares of a run's results are reported,"""
 _MOSTLY = 0.5
-"""and shares of its steps, where a first step or a skipped one makes much of a short run."""
+"""and shares of its steps, which a single first or skipped step of a short run can change a lot."""
 
 
 def _much(here: Any, there: Any) -> bool:
@@ -222,7 +222,7 @@ def _much(here: Any, there: Any) -> bool:
 
 
 _OFTEN = 1.4
-"""Ratio of calls at one place from which on a difference is reported."""
+"""Ratio of call counts in one place above which a difference is reported."""
 
 # -- sentences
 
@@ -298,7 +298,7 @@ VIEWS: tuple[View, ...] = (
 
 
 def steps_of(recording: Recording) -> int:
-    """Return how many steps were recorded: those of the optimizer that steps most, else backward passes; at least 1."""
+    """Return the number of recorded steps: those of the busiest optimizer, else backward passes; at least 1."""
     steps = Counter(event.data.get("owner") for _, event in _events(recording, "optimizer", action="step"))
     return max(max(steps.values(), default=0) or sum(1 for _ in _events(recording, "backward")), 1)
 
@@ -307,19 +307,19 @@ def steps_of(recording: Recording) -> int:
 
 
 def _events(recording: Recording, *kinds: str, **data: object) -> Iterator[tuple[int, Event]]:
-    """Yield the events of some kinds, with their rows; those only whose data have these values."""
+    """Yield the events of some kinds whose data have these values, with their indices."""
     for row, event in enumerate(recording.events):
         if event.kind in kinds and all(event.data.get(key) == value for key, value in data.items()):
             yield row, event
 
 
 def _first(recording: Recording, *kinds: str) -> int:
-    """Return the row of the first event of some kinds; 0 if there is none."""
+    """Return the index of the first event of some kinds, 0 if there is none."""
     return next((row for row, _ in _events(recording, *kinds)), 0)
 
 
 def _names(recording: Recording) -> dict[int, str]:
-    """Return the name of each parameter, by tensor: those of modules as both programs call them."""
+    """Return the name of each parameter, by tensor, as modules of both programs name it."""
     found = {tensor: facts.name for tensor, facts in enumerate(recording.tensors) if facts.parameter and facts.name}
     for _, event in _events(recording, "module"):
         for name, tensor in event.data.get("parameters", {}).items():
@@ -328,7 +328,7 @@ def _names(recording: Recording) -> dict[int, str]:
 
 
 def _place(event: Event) -> str:
-    """Return the module that a call is made in, else the function."""
+    """Return the module that makes a call, else the function."""
     scope = event.data.get("scope")
     if scope:
         return str(scope).replace("/", ".")

@@ -1,1 +1,1 @@
-"""Derivatives of custom Functions compared with finite differences, at inputs that a recorded program gave them."""
+"""Compares derivatives of custom Functions with finite differences, at inputs from a recorded program."""

@@ -1,4 +1,4 @@
-"""Checks each custom Function of which a recording kept a call, and stores the result in the recording."""
+"""Checks each custom Function with a recorded call, and adds the result to the recording."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DERIVATIVES = ("grad", "jvp")
 
 
 class Uses:
-    """By name of a Function: which of its outputs went on into the graph, and whether it was differentiated twice."""
+    """By name of a Function: which of its outputs were used in the graph, and whether it was differentiated twice."""
 
     def __init__(self, recording: Recording) -> None:
         self.outputs: dict[str, set[int]] = defaultdict(set)
@@ -43,19 +43,19 @@ class Uses:
                 made.update((tensor, (event.op, place)) for place, tensor in enumerate(event.data.get("outputs", ())))
         rules = [event for event in recording.events if event.data.get("action") == "backward"]
         self.spread = {event.op for event in rules if event.data.get("spread")}
-        """Those whose backward got gradients of which entries share memory."""
+        """Functions whose backward received gradients with entries that share memory."""
         self.twice = _differentiated_twice(recording)
 
 
 def _taken(event: Event) -> list[int]:
-    """Return the tensors that gradients go back to from what happened."""
+    """Return the tensors of an event through which gradients flow back."""
     if event.kind == "backward":
         return list(event.data.get("roots", ()))
     return list(event.data.get("inputs", ())) if "nodes" in event.data or "node" in event.data else []
 
 
 def _differentiated_twice(recording: Recording) -> set[str]:
-    """Return the names of Functions whose backward was itself recorded, with another run to come.
+    """Return the names of Functions whose backward was itself recorded and differentiated later.
 
     Transforms of ``torch.func`` record every backward; what matters is whether one of them, or a run, is around it.
     """
@@ -78,52 +78,53 @@ def _differentiated_twice(recording: Recording) -> set[str]:
 
 
 SECONDS = 5.0
-"""Time for all Functions of one recording; those whose turn does not come are not checked."""
+"""Time limit for all Functions of one recording; the remaining ones are not checked."""
 _GRACE = 1.0
 _CLEAR = 0.25
-"""How far an entry must be off by its own measure where entries together hardly are."""
+"""Relative error of a single entry that counts where the entries together are hardly off."""
 _SHARE = 0.08
-"""How far it must then be off by the measure of all entries: an approximation is nowhere as far off."""
+"""Its error relative to all entries must then be this large: approximations are far closer."""
 _SMALL = 2e-3
 """Share of a slope that a rule may cut off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the comparison says of one argument."""
+    """Result of the comparison for one argument."""
 
     argument: int
-    """Its place among those that are varied."""
+    """Its index among the varied arguments."""
     error: float
     analytic: float = 0.0
     numeric: float = 0.0
     index: tuple[int, ...] = ()
     factor: float | None = None
-    """Analytic by numeric slope, where that is the same in all directions."""
+    """Analytic divided by numeric slope, if the same in all directions."""
     ones: bool = False
-    """The incoming gradients were ones: the numbers are derivatives of the sum of the outputs."""
+    """Whether the incoming gradients were ones: the numbers are derivatives of the sum of the outputs."""
     constant: bool = False
-    """Backward returns something even when the incoming gradient is zero."""
+    """Whether backward returns something even for an incoming gradient of zeros."""
     missing: bool = False
-    """Backward returned None."""
+    """Whether backward returned None."""
     exchanged: int | None = None
-    """The argument whose derivative it is, while that one has this one's."""
+    """Another argument, if backward returns the two arguments' derivatives in each other's place."""
     reason: str = ""
-    """``"spread"``: it differs for a gradient whose entries share memory; ``"drawn"``: by the numbers it draws anew."""
+    """``"spread"`` if it is wrong for gradients whose entries share memory, ``"drawn"`` if it draws new
+    random numbers."""
 
 
 class Deliberate(Exception):
-    """Backward is meant to be something else than the derivative."""
+    """The backward rule intentionally differs from the derivative."""
 
 
 class Undecided(Exception):
-    """The comparison says nothing: forward is not repeatable, not smooth, or not finite here."""
+    """The comparison is meaningless: forward is not repeatable, not smooth, or not finite at this point."""
 
 
 def check_functions(recording: Recording, kept_calls: KeptCalls, note: Callable[[Event], object]) -> None:
-    """Compare each Function of which a call was kept with finite differences, and note a ``checked`` event for each.
+    """Compare each Function with a kept call with finite differences, and note a ``checked`` event for each.
 
-    The program has ended or stands still meanwhile.  Nothing that the Functions do or raise reaches it.
+    The program has ended or is paused meanwhile; nothing that the Functions do or raise reaches it.
     """
     if (recording.world_size or 1) > 1:  # other ranks would be waited for
         return
@@ -145,7 +146,7 @@ def check_functions(recording: Recording, kept_calls: KeptCalls, note: Callable[
 
 
 def _events(kept_call: KeptCall, replay: Replay, uses: Uses, until: float) -> Iterator[Event]:
-    """Yield what is to be noted of one call: of the first derivative, and of the second if it was used."""
+    """Yield the events for one call: of the first derivative, and of the second if the program used it."""
     cls = kept_call.function()
     if cls is None or intent.is_declared(cls):
         return
@@ -166,7 +167,7 @@ def _events(kept_call: KeptCall, replay: Replay, uses: Uses, until: float) -> It
 
 
 def _elsewhere(applied: Applied, spread: bool) -> Verdict | None:
-    """Return what only shows in the circumstances of a program: gradients whose entries share memory, other draws."""
+    """Return a mistake that shows only for gradients whose entries share memory, or after other random draws."""
     arrays = applied.point()
     given = [np.ones_like(one) for one in applied.values(arrays)]
     usual = applied.products(arrays, given)
@@ -178,13 +179,13 @@ def _elsewhere(applied: Applied, spread: bool) -> Verdict | None:
 
 
 def _alike(one: list[Array | None], other: list[Array | None]) -> bool:
-    """Whether two lists of gradients are the same but for rounding."""
+    """Whether two lists of gradients are equal up to rounding."""
     pairs = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
     return all(np.allclose(a, b, rtol=1e-4, atol=1e-7, equal_nan=True) for a, b in pairs)
 
 
 def _second(kept_call: KeptCall, cls: Any, applied: Applied, replay: Replay, precision: Precision) -> Iterator[Event]:
-    """Yield what is to be noted of the second derivative."""
+    """Yield the events for the second derivative."""
     backward = Backward(applied, replay)
     try:
         verdict = compare(backward, backward.point(np.random.default_rng(1)), precision, None)
@@ -196,7 +197,7 @@ def _second(kept_call: KeptCall, cls: Any, applied: Applied, replay: Replay, pre
 def compare(rule: Map, arrays: list[Array], precision: Precision, cls: Any) -> Verdict:
     """Return the first difference found between a map's analytic derivative and finite differences, or agreement.
 
-    ``cls`` is the Function whose intent is asked for when there is one; None for a derivative of a derivative.
+    ``cls`` is the Function, whose intent is considered; None for a derivative of a derivative.
     Raises ``Deliberate`` or ``Undecided``, or whatever the map does.
     """
     numbers = np.random.default_rng(0)
@@ -219,7 +220,7 @@ def compare(rule: Map, arrays: list[Array], precision: Precision, cls: Any) -> V
 
 
 def place_at(rule: Map, arrays: list[Array], precision: Precision, numbers: np.random.Generator | None) -> Place:
-    """Return a map at a point, with incoming gradients of ones or drawn; ``Undecided`` if it is not repeatable."""
+    """Return a map at a point, with incoming gradients of ones or random; ``Undecided`` if it is not repeatable."""
     out, again = rule.values(arrays), rule.values(arrays)
     if not out or any(not np.array_equal(one, other) for one, other in zip(out, again, strict=True)):
         raise Undecided
@@ -228,7 +229,7 @@ def place_at(rule: Map, arrays: list[Array], precision: Precision, numbers: np.r
 
 
 def _argument(place: Place, argument: int, direction: Array, cls: Any, numbers: np.random.Generator) -> Verdict | None:
-    """Return the verdict on one argument at one place, None if there can be none."""
+    """Return the verdict on one argument at one point, None if it is right."""
     slope = place.slope(argument, direction)
     product = place.products[argument]
     if not slope.moved:  # a step function, or an argument that the values do not depend on
@@ -254,7 +255,7 @@ def _argument(place: Place, argument: int, direction: Array, cls: Any, numbers: 
 
 
 def _exchanged_with(place: Place, argument: int, numbers: np.random.Generator) -> int | None:
-    """Return the argument that has the derivative of another one, while that has its own."""
+    """Return the argument with which an argument has exchanged its derivative."""
     direction, bound = direction_for(place.arrays[argument], numbers), place.precision.tolerance
     mine = place.slope(argument, direction)
     for other, array in enumerate(place.arrays):
@@ -267,14 +268,14 @@ def _exchanged_with(place: Place, argument: int, numbers: np.random.Generator) -
 
 
 def _is_clear(place: Place, argument: int, along: Array, entry: Slope) -> bool:
-    """Whether an entry is far off by its own measure and by that of all entries."""
+    """Whether an entry is far off, relative to itself and to all entries."""
     product = place.products[argument]
     usual = 0.0 if product is None else float(np.sqrt(np.mean(np.abs(product) ** 2))) * float(np.abs(along).max())
     return entry.error >= _CLEAR and abs(entry.analytic - entry.numeric) >= _SHARE * usual
 
 
 def _unlike(place: Place, argument: int, direction: Array, slope: Slope) -> tuple[Array, Slope]:
-    """Return the direction in which nothing returns, and its slope, if that is wrong; else both as they were."""
+    """Return the direction of entries without gradient, and its slope, if that is wrong; else both unchanged."""
     silent = _where_nothing_returns(place, argument, direction)
     if silent.any():
         found = place.slope(argument, silent)
@@ -312,13 +313,13 @@ def _difference(
 
 
 def _is_constant(place: Place, argument: int) -> bool:
-    """Whether backward returns something although nothing comes in."""
+    """Whether backward returns something for an incoming gradient of zeros."""
     product = place.map.products(place.arrays, [np.zeros_like(one) for one in place.given])[argument]
     return product is not None and bool(product.any())
 
 
 def _is_meant(place: Place, where: tuple[int, tuple[int, ...]], entry: Slope, cls: Any) -> bool:
-    """Whether a difference is one that the author of a Function wants."""
+    """Whether the author of a Function intends the difference."""
     argument, index = where
     passing = intent.passes_on(place.products, place.given, argument)
     if not entry.moved and passing and intent.keeps_nothing(cls):
@@ -333,7 +334,7 @@ def _is_meant(place: Place, where: tuple[int, tuple[int, ...]], entry: Slope, cl
 
 
 def _factor(place: Place, argument: int, slope: Slope, numbers: np.random.Generator) -> float | None:
-    """Return the factor by which backward is off, if it is the same along other directions."""
+    """Return the factor by which backward is off, if it is the same in other directions."""
     if not slope.numeric:
         return None
     factor = slope.analytic / slope.numeric
@@ -345,7 +346,7 @@ def _factor(place: Place, argument: int, slope: Slope, numbers: np.random.Genera
 
 
 def _event(kept_call: KeptCall, cls: Any, verdict: Verdict, order: int) -> Event:
-    """Return the event that notes a verdict."""
+    """Return the event for a verdict."""
     varied = kept_call.varied
     incoming = verdict.argument >= len(varied)  # of a second derivative: with respect to the gradient that comes in
     argument = varied[0 if incoming else verdict.argument]

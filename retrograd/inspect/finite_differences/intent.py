@@ -1,8 +1,8 @@
 """Distinguishes backward rules that deliberately differ from the derivative from wrong ones.
 
 Straight-through estimators, gradient reversal, clipping and the like are custom Functions because they are *not* the
-derivative. Their effect on gradients shows it: forward changes nothing, or is flat where gradients pass, or what
-backward returns is not linear in the incoming gradient.
+derivative. Their effect shows it: forward changes nothing, or is flat where gradients pass, or backward is not linear
+in the incoming gradient.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HALVINGS = 18
 
 
 def leaves_values_alone(rule: Map, arrays: Sequence[Array], out: Sequence[Array], numbers: np.random.Generator) -> bool:
-    """Whether forward returns what it was given, here and elsewhere: it can only be meant to act on gradients."""
+    """Whether forward is the identity, at several points: then it can only be meant to act on gradients."""
     if not _among(out, arrays):
         return False
     elsewhere = [drawn_like(one, numbers) for one in arrays]
@@ -34,12 +34,12 @@ def leaves_values_alone(rule: Map, arrays: Sequence[Array], out: Sequence[Array]
 
 
 def _among(out: Sequence[Array], arrays: Sequence[Array]) -> bool:
-    """Whether each output has the entries of some argument."""
+    """Whether each output equals some argument."""
     return all(any(np.array_equal(one.ravel(), array.ravel()) for array in arrays) for one in out)
 
 
 def is_declared(cls: Any) -> bool:
-    """Whether the author says that backward is not meant to be the derivative: by ``rg.deliberate`` or a comment."""
+    """Whether the author marks backward as deliberate: by ``rg.deliberate`` or a comment."""
     if cls.__dict__.get(MARK):
         return True
     code = code_of(cls.backward)
@@ -52,15 +52,15 @@ def is_declared(cls: Any) -> bool:
 
 
 def _class_line(before: list[str]) -> list[str]:
-    """Return the line of the innermost ``class`` that begins above a place."""
+    """Return the line of the innermost ``class`` that begins above a line."""
     return next(([line] for line in reversed(before) if line.lstrip().startswith("class ")), [])
 
 
 def jumps(rule: Map, arrays: Sequence[Array], argument: int, numbers: np.random.Generator) -> bool:
-    """Whether forward jumps somewhere: it rounds, compares or ranks, and backward puts a slope in the place of that.
+    """Whether forward is discontinuous: it rounds, compares or ranks, and backward replaces its missing slope.
 
-    On the way to another point the part with the largest change is halved again and again; the change goes to zero
-    where forward is continuous, and grows where it has a pole.
+    On a line to another point the part with the largest change is halved repeatedly: the change vanishes where forward
+    is continuous, and grows at a pole.
     """
     start = arrays[argument]
     shuffled = numbers.permutation(start.ravel()).reshape(start.shape)
@@ -75,7 +75,7 @@ def jumps(rule: Map, arrays: Sequence[Array], argument: int, numbers: np.random.
 
 
 def _changes(rule: Map, arrays: Sequence[Array], argument: int, end: Array) -> list[float]:
-    """Return the largest change in the part of a way that is looked at, part by part; fewer where it is not finite."""
+    """Return the largest change in each examined part of a line; fewer where values are not finite."""
 
     def at(share: float) -> list[Array]:
         moved = list(arrays)
@@ -97,12 +97,12 @@ def _changes(rule: Map, arrays: Sequence[Array], argument: int, end: Array) -> l
 
 
 def _apart(one: Sequence[Array], other: Sequence[Array]) -> float:
-    """Return the largest difference of two lists of arrays."""
+    """Return the largest difference between two lists of arrays."""
     return max(float(np.abs(a - b).max(initial=0.0)) for a, b in zip(one, other, strict=True))
 
 
 def keeps_nothing(cls: Any) -> bool:
-    """Whether forward keeps nothing for backward, as one does who means to let gradients pass."""
+    """Whether forward saves nothing for backward, as rules that let gradients pass do."""
     for function in (cls.forward, cls.setup_context):
         code = code_of(function)
         if code is not None and "save_for_backward" in code.co_names:
@@ -111,28 +111,28 @@ def keeps_nothing(cls: Any) -> bool:
 
 
 def passes_on(products: Sequence[Array | None], given: Sequence[Array], argument: int) -> bool:
-    """Whether backward hands the incoming gradient on, entries left out or not."""
+    """Whether backward returns the incoming gradient, possibly with entries left out."""
     product = products[argument]
     same = [one for one in given if product is not None and one.shape == product.shape]
     return any(bool(np.all((product == one) | (product == 0))) for one in same)
 
 
 def leaks(products: Sequence[Array | None], given: Sequence[Array], argument: int, index: tuple[int, ...]) -> bool:
-    """Whether backward lets a small share of the gradient through where forward is flat, as one chooses to."""
+    """Whether backward passes a small share of the gradient where forward is flat, as an author may choose."""
     product = products[argument]
     same = [one for one in given if product is not None and one.shape == product.shape]
     return any(product is not None and 0 < abs(product[index]) <= _LEAK * abs(one[index]) for one in same)
 
 
 def leaves_rows_out(product: Array | None, index: tuple[int, ...]) -> bool:
-    """Whether the whole row of an entry gets no gradient while others do, as that of padding in a table."""
+    """Whether an entry's whole row gets no gradient while others do, like padding in an embedding."""
     return product is not None and product.ndim > 1 and bool(product.any()) and not product[index[0]].any()
 
 
 def bends(rule: Map, arrays: Sequence[Array], given: Sequence[Array]) -> bool:
-    """Whether backward does to gradients what no derivative does: it clips or gates them, and so is meant to.
+    """Whether backward acts on gradients as no derivative does: it clips or gates them, which must be intended.
 
-    A rule that adds a constant or forgets the incoming gradient is not of that kind.
+    A rule that adds a constant or ignores the incoming gradient does not count.
     """
     constant, once, twice, minus = (rule.products(arrays, [times * g for g in given]) for times in (0, 1, 2, -1))
     for rest, one, two, negative in zip(constant, once, twice, minus, strict=True):

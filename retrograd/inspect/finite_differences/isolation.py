@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from typing import Any
 
 NAME = "retrograd differences"
-"""Of the thread."""
+"""Name of the thread."""
 _STREAMS = ("stdin", "stdout", "stderr")
 
 
 class _Stream:
-    """Stands for a standard stream: the program's own in every thread but one, which gets one that leads nowhere."""
+    """Replaces a standard stream: the diverted thread gets an empty one, other threads the program's own."""
 
     def __init__(self, own: Any) -> None:
         self._own = own
@@ -36,9 +36,9 @@ class _Stream:
 
 
 def run_isolated(work: Callable[[], None], seconds: float) -> bool:
-    """Do some work on a thread of its own; return whether it ended in time.  What it raises is lost.
+    """Run work on a separate thread; return whether it ended in time. Exceptions are dropped.
 
-    A thread that does not end is left to itself: it may wait for something that never comes.
+    A thread that does not end is abandoned: it may wait forever.
     """
     with _streams() as streams, same_random_numbers():
 
@@ -58,7 +58,7 @@ def run_isolated(work: Callable[[], None], seconds: float) -> bool:
 
 @contextmanager
 def _streams() -> Iterator[list[_Stream]]:
-    """Replace the standard streams, and put them back unless the program has replaced them meanwhile."""
+    """Replace the standard streams; restore them unless the program has replaced them meanwhile."""
     made = {name: _Stream(getattr(sys, name)) for name in _STREAMS if getattr(sys, name) is not None}
     for name, stream in made.items():
         setattr(sys, name, stream)
@@ -72,7 +72,7 @@ def _streams() -> Iterator[list[_Stream]]:
 
 @contextmanager
 def same_random_numbers() -> Iterator[None]:
-    """Leave the generators of Python and NumPy as they are found."""
+    """Restore the states of Python's and NumPy's generators after the block."""
     numpy: Any = sys.modules.get("numpy.random")
     states = random.getstate(), None if numpy is None else numpy.get_state()
     try:

@@ -16,20 +16,20 @@ from .isolation import same_random_numbers
 
 
 class Map(Protocol):
-    """A map of arrays whose derivative is claimed to be known."""
+    """A map of arrays with a derivative to be checked."""
 
     def values(self, arrays: Sequence[Array]) -> list[Array]:
-        """Return what comes out."""
+        """Return the outputs."""
 
     def products(self, arrays: Sequence[Array], given: Sequence[Array]) -> list[Array | None]:
-        """Return the derivative of the sum of ``given * values`` with respect to each array; None where none is."""
+        """Return the derivative of the sum of ``given * values`` with respect to each array, or None."""
 
     def takes_indices(self) -> bool:
-        """Whether there are tensors of whole numbers among the other arguments."""
+        """Whether there are integer tensors among the other arguments."""
 
 
 class Applied:
-    """One call of a Function, as a map from those arguments that require a gradient to its outputs."""
+    """One call of a Function, as a map from its arguments that require a gradient to its outputs."""
 
     def __init__(
         self, replay: Replay, kept_call: KeptCall, used: Collection[int] = (), *, double: bool, until: float
@@ -37,13 +37,13 @@ class Applied:
         self._replay = replay
         self._until = until
         self._used = used
-        """Which of the tensors that come out gradients may come back to; empty for all."""
+        """Indices of outputs that gradients may arrive at; empty for all."""
         self._kept_call = kept_call
         self._double = double
         self._varied = kept_call.varied
 
     def point(self) -> list[Array]:
-        """Return the arguments that are varied, as the program gave them."""
+        """Return the varied arguments, as the program passed them."""
         return [self._cast(self._kept_call.args[place].array) for place in self._varied]
 
     def values(self, arrays: Sequence[Array]) -> list[Array]:
@@ -52,7 +52,7 @@ class Applied:
             return [self._replay.array(one) for one in self.outputs(self.leaves(arrays))]
 
     def products(self, arrays: Sequence[Array], given: Sequence[Array], *, later: bool = False) -> list[Array | None]:
-        """Call forward and backward; ``later``: random numbers were drawn by others in between."""
+        """Call forward and backward; if ``later``, random numbers are drawn in between."""
         with self.repeatable():
             leaves = self.leaves(arrays)
             outputs = self.outputs(leaves)
@@ -62,7 +62,7 @@ class Applied:
             return [None if one is None else self._replay.array(one) for one in found]
 
     def products_of_sum(self, arrays: Sequence[Array]) -> list[Array | None]:
-        """Call forward and backward for the sum of all outputs: one number in memory is the gradient of each."""
+        """Call forward and backward for the sum of all outputs: gradients whose entries share memory."""
         with self.repeatable():
             leaves = self.leaves(arrays)
             sums = [one.sum() for one in self.outputs(leaves)]
@@ -70,7 +70,7 @@ class Applied:
             return [None if one is None else self._replay.array(one) for one in found]
 
     def is_random(self, arrays: Sequence[Array]) -> bool:
-        """Whether forward gives something else when other random numbers come."""
+        """Whether forward returns something else after other random draws."""
         usual = self.values(arrays)
         with self.repeatable():
             self._draw()
@@ -84,12 +84,12 @@ class Applied:
         self._replay.draw()
 
     def takes_indices(self) -> bool:
-        """Whether there are tensors of whole numbers among the other arguments."""
+        """Whether there are integer tensors among the other arguments."""
         return any(isinstance(one, Held) and one.array.dtype.kind in "iu" for one in self._kept_call.args)
 
     @contextmanager
     def repeatable(self) -> Iterator[None]:
-        """Let the same random numbers be drawn every time."""
+        """Make generators draw the same numbers each time."""
         with same_random_numbers(), self._replay.same_random_numbers():
             yield
 
@@ -98,7 +98,7 @@ class Applied:
         return [self._replay.tensor(self._cast(one), requires_grad=True) for one in arrays]
 
     def outputs(self, leaves: Sequence[Any]) -> list[Any]:
-        """Apply the Function; return the outputs that a gradient can start from; ``TimeoutError`` if it is too late."""
+        """Apply the Function; return the differentiable outputs; raises ``TimeoutError`` after the time limit."""
         if time.monotonic() > self._until:
             raise TimeoutError("nobody waits for this any more")
         cls = self._kept_call.function()
@@ -115,12 +115,12 @@ class Applied:
         return [one for one in used if self._replay.differentiable(one)]
 
     def like(self, outputs: Sequence[Any], given: Sequence[Array]) -> list[Any]:
-        """Return arrays as tensors of the outputs' dtypes."""
+        """Return arrays as tensors with the outputs' dtypes."""
         dtypes = [self._replay.array(one).dtype for one in outputs]
         return [self._replay.tensor(one.astype(dtype)) for one, dtype in zip(given, dtypes, strict=True)]
 
     def _fresh(self, value: Any) -> Any:
-        """Return an argument that is not varied, with tensors made anew."""
+        """Return a copy of an argument that is not varied, with new tensors."""
         if isinstance(value, Held):
             requires_grad = value.requires_grad and value.array.dtype.kind in "fc"
             return self._replay.tensor(self._cast(value.array), requires_grad=requires_grad)
@@ -133,26 +133,26 @@ class Applied:
         return value
 
     def _cast(self, array: Array) -> Array:
-        """Return an array in the precision that is tried."""
+        """Return an array in the precision under test."""
         kinds = {"f": (np.float32, np.float64), "c": (np.complex64, np.complex128)}
         wanted = kinds.get(array.dtype.kind)
         return array if wanted is None else array.astype(wanted[self._double])
 
 
 class Backward:
-    """The backward of a Function, as a map from its arguments and its incoming gradients to what it returns."""
+    """The backward of a Function, as a map from its arguments and incoming gradients to its results."""
 
     def __init__(self, applied: Applied, replay: Replay) -> None:
         self._applied = applied
         self._replay = replay
 
     def point(self, numbers: np.random.Generator) -> list[Array]:
-        """Return the arguments as the program gave them, and incoming gradients drawn at random."""
+        """Return the arguments as the program passed them, and random incoming gradients."""
         arrays = self._applied.point()
         return [*arrays, *(drawn_like(one, numbers) for one in self._applied.values(arrays))]
 
     def values(self, arrays: Sequence[Array]) -> list[Array]:
-        """Call backward as the program did, so that it can be differentiated again."""
+        """Call backward with a recorded graph, so that it can be differentiated."""
         with self._applied.repeatable():
             leaves, found = self._gradients(arrays)
             return [
@@ -161,7 +161,7 @@ class Backward:
             ]
 
     def products(self, arrays: Sequence[Array], given: Sequence[Array]) -> list[Array | None]:
-        """Differentiate what backward computed."""
+        """Differentiate backward's results."""
         with self._applied.repeatable():
             leaves, found = self._gradients(arrays)
             paired = [
@@ -177,7 +177,7 @@ class Backward:
             return [None if one is None else self._replay.array(one) for one in again]
 
     def takes_indices(self) -> bool:
-        """Whether there are tensors of whole numbers among the other arguments."""
+        """Whether there are integer tensors among the other arguments."""
         return self._applied.takes_indices()
 
     def _gradients(self, arrays: Sequence[Array]) -> tuple[list[Any], tuple[Any, ...]]:
@@ -199,6 +199,6 @@ def _product(out: Any, g: Any) -> Any:
 
 
 def drawn_like(array: Array, numbers: np.random.Generator) -> Array:
-    """Return normal random numbers of an array's shape, complex where it is."""
+    """Return normal random numbers with an array's shape, complex if it is."""
     drawn = np.asarray(numbers.standard_normal(array.shape)).astype(array.dtype)
     return drawn + 1j * numbers.standard_normal(array.shape) if array.dtype.kind == "c" else drawn

@@ -13,16 +13,17 @@ from .maps import Map, drawn_like
 
 
 class Precision(NamedTuple):
-    """How closely the two kinds of slope can be compared."""
+    """Tolerances for comparing the two kinds of slope."""
 
     steps: tuple[float, ...]
-    """Relative steps, tried in this order until differences no longer depend on them."""
+    """Relative steps, tried in this order until the difference quotient no longer depends on them."""
     agreement: float
-    """How far differences of two steps, or of both sides, may be apart; of the slope."""
+    """Largest relative difference between the quotients of two steps, or of both sides."""
     suspicion: float
-    """From how far apart on two slopes along many entries are looked at entry by entry: wrong terms cancel in sums."""
+    """Relative difference of slopes along many entries above which single entries are examined: errors may cancel in
+    sums."""
     tolerance: float
-    """From how far apart on two slopes along one entry differ."""
+    """Relative difference of slopes along one entry above which they differ."""
 
 
 _FEW = 12
@@ -31,20 +32,20 @@ SINGLE = Precision((1e-2, 3e-3), 2e-2, 8e-2, 8e-2)
 
 
 class Slope(NamedTuple):
-    """The slope of one sum of outputs along one direction."""
+    """The slopes of one sum of outputs along one direction."""
 
     analytic: float
     numeric: float
     scale: float
-    """What the two are measured by, so that a sum of many that cancels is not taken for an error."""
+    """Magnitude to which errors are relative, so that cancellation in a large sum is not taken for an error."""
     settled: bool
-    """Differences of both sides and of half the step agree: the map is smooth here, and the numbers mean something."""
+    """Whether quotients of both sides and of half the step agree: the map is smooth here."""
     moved: bool
-    """Some output changed at all."""
+    """Whether any output changed at all."""
 
     @property
     def error(self) -> float:
-        """How far the two are apart, relative."""
+        """The relative difference of the two slopes."""
         return abs(self.analytic - self.numeric) / self.scale if self.scale else 0.0
 
 
@@ -57,7 +58,7 @@ class Place:
     out: list[Array]
     given: list[Array]
     products: list[Array | None]
-    """What backward makes of ``given``, by argument."""
+    """Result of backward for ``given``, by argument."""
     precision: Precision
 
     def slope(self, argument: int, direction: Array) -> Slope:
@@ -81,7 +82,7 @@ class Place:
         return Slope(analytic, half, scale, bool(settled and np.isfinite(scale)), moved_ahead or moved_behind)
 
     def analytic(self, argument: int, direction: Array) -> tuple[float, float]:
-        """Return the slope by backward, and the size that it would have if its terms had random signs."""
+        """Return the slope by backward, and its magnitude if its terms had random signs."""
         product = self.products[argument]
         if product is None:
             return 0.0, 0.0
@@ -94,7 +95,7 @@ class Place:
         return sum(self._difference(argument, direction, side * step)[0] for side in (1, -1)) / 2
 
     def _noise(self) -> float:
-        """Return how far rounding may move a sum of outputs, generously."""
+        """Return an upper bound of how far rounding may move a sum of outputs."""
         sizes = [
             float(np.finfo(out.dtype).eps * np.linalg.norm(np.ravel(g * out)))
             for g, out in zip(self.given, self.out, strict=True)
@@ -102,7 +103,7 @@ class Place:
         return 100 * sum(sizes)
 
     def _difference(self, argument: int, direction: Array, step: float) -> tuple[float, bool]:
-        """Return the slope towards one side, and whether anything changed."""
+        """Return the one-sided slope, and whether anything changed."""
         arrays = list(self.arrays)
         arrays[argument] = (arrays[argument] + step * direction).astype(arrays[argument].dtype)
         changes = [after - before for after, before in zip(self.map.values(arrays), self.out, strict=True)]
@@ -111,7 +112,7 @@ class Place:
 
 
 def direction_for(array: Array, numbers: np.random.Generator) -> Array:
-    """Return a random direction that keeps what an argument is.
+    """Return a random direction that preserves the structure of an argument.
 
     Steps are relative to the entries, so that positive numbers stay positive and zeros (masks, triangles, the far
     side of a relu) stay zero; a symmetric matrix stays symmetric.
@@ -122,7 +123,7 @@ def direction_for(array: Array, numbers: np.random.Generator) -> Array:
 
 
 def is_symmetric(array: Array) -> bool:
-    """Whether an array holds symmetric (or hermitian) matrices that are no plain rows of equal numbers."""
+    """Whether an array holds symmetric (or Hermitian) matrices, other than constant ones."""
     square = array.ndim >= 2 and array.shape[-1] == array.shape[-2] > 1
     return bool(square and np.array_equal(array, _turned(array)) and np.ptp(array.real))
 
@@ -132,7 +133,7 @@ def _turned(array: Array) -> Array:
 
 
 def moved_aside(arrays: Sequence[Array], numbers: np.random.Generator) -> list[Array]:
-    """Return a point a little beside another one, off kinks such as ties and a bias of zeros."""
+    """Return a point close to another one, away from kinks such as ties and a bias of zeros."""
     return [one + np.asarray(0.05 * direction_for(one, numbers), one.dtype) for one in arrays]
 
 
@@ -152,7 +153,7 @@ def worst_entry(place: Place, argument: int, direction: Array) -> tuple[tuple[in
 
 
 def clearest_entry(place: Place, argument: int, direction: Array) -> tuple[tuple[int, ...], Array]:
-    """Return the entry, of a few, at which the two slopes are relatively furthest apart, and its direction."""
+    """Return the entry, among a few, with the largest relative difference of slopes, and its direction."""
     symmetric = is_symmetric(place.arrays[argument])
     entries = np.flatnonzero(direction)
     few = entries[:: max(1, len(entries) // _FEW)]
@@ -164,7 +165,7 @@ def clearest_entry(place: Place, argument: int, direction: Array) -> tuple[tuple
 
 
 def _only(direction: Array, entries: Array, *, symmetric: bool) -> Array:
-    """Return the part of a direction that lies along some entries."""
+    """Return the part of a direction along some entries."""
     part = np.zeros_like(direction)
     part.reshape(-1)[entries] = direction.reshape(-1)[entries]
     return part + _turned(part) if symmetric else part

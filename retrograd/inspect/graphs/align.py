@@ -1,6 +1,6 @@
 """Aligns two graphs: finds which nodes correspond, by structure, in time linear in nodes and edges.
 
-Evidence is used from the strongest to the weakest, and each match spreads to its neighbours at once:
+Criteria are applied from the strongest to the weakest, and each match spreads to its neighbours at once:
 
 1. nodes with the same graph above and below them;  2. the same graph below them;  3. the same graph above them;
 4. the roots;  5. the same neighbours;  6. the same operator at the same place among what is left
@@ -19,11 +19,11 @@ from ..progress import followed, tick
 from .graph import EDGE_COLUMNS, Graph
 
 DDP_PREFIX = "module."
-"""What DistributedDataParallel (and DataParallel) put before the names of parameters."""
+"""Prefix that DistributedDataParallel and DataParallel add to the names of parameters."""
 
 
 def align(before: Graph, after: Graph) -> list[int | None]:
-    """Return for each node of ``before`` its node in ``after``, or None; no node of ``after`` is given twice."""
+    """Return for each node of ``before`` its node in ``after``, or None; each of these is used at most once."""
     if _same_structure(before, after):
         return list(range(len(before)))
     return _Alignment(_Graph(before), _Graph(after)).found()
@@ -35,7 +35,7 @@ def plain_name(name: str | None) -> str | None:
 
 
 def _same_structure(before: Graph, after: Graph) -> bool:
-    """Whether row for row and edge for edge the graphs are alike, as two runs of one program are."""
+    """Whether the graphs are equal node by node and edge by edge, as two runs of one program are."""
     columns = ("op", "kind", *EDGE_COLUMNS, "roots")
     return all(getattr(before, column) == getattr(after, column) for column in columns) and (
         before.name == after.name or _leaf_names(before) == _leaf_names(after)
@@ -49,7 +49,7 @@ def _leaf_names(snapshot: Graph) -> list[str | None]:
 
 
 class _Graph:
-    """One graph as the alignment sees it."""
+    """One graph, with what the alignment needs."""
 
     def __init__(self, snapshot: Graph) -> None:
         self.size = len(snapshot)
@@ -66,10 +66,10 @@ class _Graph:
             row.sort()
         made = [-1 if number is None else -number for number in snapshot.seq]
         self.by_age = sorted(range(self.size), key=made.__getitem__)
-        """Nodes newest first, as backward passes them."""
+        """Nodes newest first, as a backward pass visits them."""
 
     def from_roots(self) -> list[int]:
-        """Return the nodes so that each comes after all its parents; nodes on a cycle come last."""
+        """Return the nodes in topological order from the roots; nodes on a cycle come last."""
         waiting = [len(row) for row in self.parents]
         order = [node for node in range(self.size) if not waiting[node]]
         for node in order:
@@ -84,7 +84,7 @@ class _Graph:
 
 
 class _Alignment:
-    """The matches made so far, and the ways to make more."""
+    """The matches made so far, and the steps that make more."""
 
     def __init__(self, before: _Graph, after: _Graph) -> None:
         self._graphs = (before, after)
@@ -112,7 +112,7 @@ class _Alignment:
 
     # -- evidence
     def _context(self, *, down: bool) -> list[list[int]]:
-        """Return for each node a number for the whole graph below (or above) it; equal graphs, equal numbers."""
+        """Return for each node a number for the whole graph below (or above) it; equal graphs have equal numbers."""
         return [self._numbered(graph, down) for graph in self._graphs]
 
     def _numbered(self, graph: _Graph, down: bool) -> list[int]:
@@ -139,7 +139,7 @@ class _Alignment:
         ]
 
     def _labels_in_scopes(self) -> list[list[Hashable]]:
-        """Return each node's label, with its scope where both graphs have that."""
+        """Return each node's label, with its scope if both graphs have that scope."""
         both = set(self._graphs[0].scope).intersection(self._graphs[1].scope)
         return [
             [(label, scope if scope in both else "") for label, scope in zip(graph.label, graph.scope, strict=True)]
@@ -155,7 +155,7 @@ class _Alignment:
         only_one: bool = False,
         as_far_as_they_go: bool = False,
     ) -> None:
-        """Match free nodes with equal keys, in order of age, where there are equally many (or one) on both sides."""
+        """Match free nodes with equal keys, in order of age, if there are equally many (or one) on both sides."""
         free = self._free()
         groups: dict[Hashable, list[int]] = {}
         for node in free[0]:
@@ -187,7 +187,7 @@ class _Alignment:
             self._fresh.append((left, right))
 
     def _spread(self) -> None:
-        """Match the neighbours of new matches: operands at the same place, and users where there are equally many."""
+        """Match the neighbours of new matches: operands in the same position, and users if equally many."""
         before, after = self._graphs
         while self._fresh:
             tick()
@@ -205,7 +205,7 @@ class _Alignment:
 
     @staticmethod
     def _users(graph: _Graph, taken: list[int | None], node: int) -> dict[Hashable, list[int]]:
-        """Return the free nodes above one, by operator and by the place that they use it in."""
+        """Return the free nodes that use a node, by operator and operand position."""
         groups: dict[Hashable, list[int]] = defaultdict(list)
         for place, output, parent in graph.parents[node]:
             if taken[parent] is None:
@@ -234,6 +234,6 @@ class _Alignment:
                 yield child, other
 
     def _share_a_neighbour(self, left: list[tuple[int, int, int]], right: list[tuple[int, int, int]]) -> bool:
-        """Whether an operand of the one is matched with an operand of the other, or both have none."""
+        """Whether some operands of the two nodes are matched with each other, or both have none."""
         theirs = {child for _, _, child in right}
         return (not left and not right) or any(self._match[child] in theirs for _, _, child in left)

@@ -16,12 +16,12 @@ from ..progress import tick
 from .graph import EDGE_COLUMNS, NODE_COLUMNS, Cut, Graph
 
 Plain = Any
-"""What JSON can say: None, bool, int, finite float, str, list, dict with string keys."""
+"""A JSON value: None, bool, int, finite float, str, list, dict with string keys."""
 
 LARGEST = 10**300
-"""JSON's integers have no end; no number of a recording is larger, and computations with floats take none that is."""
+"""Upper bound for integers: JSON has none, but floats cannot hold larger ones."""
 _PACK_FROM = 64
-"""Shorter columns stay plain lists, which people read more easily."""
+"""Shorter columns stay plain lists, which are easier to read."""
 _INTEGERS = ("saved_bytes", "seq", *EDGE_COLUMNS, "roots")
 _OPTIONAL = ("name", "shape", "dtype", "source", "saved_bytes", "seq")
 
@@ -106,7 +106,7 @@ def _node_column(column: str, plain: Plain, count: int) -> list[Any]:
 
 
 def _numbers(column: str, plain: Plain, count: int, bound: int | None) -> list[Any]:
-    """Return a checked column of integers, below ``bound`` where there is one; None only where it may be."""
+    """Return a checked column of integers below ``bound``, if given; None only where allowed."""
     allowed = {int, type(None)} if column in _OPTIONAL and bound is None else {int}
     if not set(map(type, entries_checked(plain))) <= allowed:
         raise TypeError(f"column {column!r} holds something that is not an integer")
@@ -118,7 +118,7 @@ def _numbers(column: str, plain: Plain, count: int, bound: int | None) -> list[A
 
 
 def _measure(name: str, plain: Plain, flags: Plain, count: int) -> list[float | None]:
-    """Return one measure with its NaN and infinities put back."""
+    """Return one measure with its NaN and infinities restored."""
     if not set(map(type, entries_checked(plain))) <= {int, float, type(None)}:
         raise TypeError(f"measure {name!r} holds something that is not a number")
     if not all_fit(plain):
@@ -137,7 +137,7 @@ def _long_as(values: list[Any], column: str, count: int) -> list[Any]:
 
 
 def _flag_nonfinite(values: Sequence[float | None]) -> tuple[list[float | None], list[list[Plain]]]:
-    """Return a measure with null for NaN and infinities, and the list that says which were which."""
+    """Return a measure with null for NaN and infinities, and the list of these."""
     finite: list[float | None] = list(values)
     flags: list[list[Plain]] = []
     if math.isfinite(sum(filter(None, values))):  # as is every one of them then
@@ -165,7 +165,7 @@ def nonfinite_value(word: str) -> float:
 
 
 def all_fit(numbers: list[Any]) -> bool:
-    """Whether those that are integers are no larger than ``LARGEST``."""
+    """Whether all integers are at most ``LARGEST``."""
     return all(-LARGEST <= number <= LARGEST for number in numbers if type(number) is int)
 
 
@@ -184,7 +184,7 @@ def len_checked(value: Plain) -> int:
 
 
 def _whole_checked(value: Plain) -> int:
-    """Return ``value`` if it is a whole number; nodes that were made before the recording count from below zero."""
+    """Return ``value`` if it is an integer; nodes from before the recording have negative numbers."""
     if type(value) is not int or not all_fit([value]):
         raise TypeError(f"{_kind(value)} where a whole number belongs")
     return value
@@ -196,7 +196,7 @@ def _plain_lines(lines: list[SourceLine | None]) -> list[tuple[Any, ...] | None]
 
 
 def source_from_plain(value: Plain) -> SourceLine | None:
-    """Return the line that was written as ``[file, line, function]``, with ``inside`` if it has that, or null."""
+    """Return the line that was written as ``[file, line, function]``, perhaps with ``inside``, or null."""
     if value is None:
         return None
     file, line, function, *inside = entries_checked(value)
@@ -207,7 +207,7 @@ def source_from_plain(value: Plain) -> SourceLine | None:
 
 @lru_cache(maxsize=4096)
 def _shared_line(file: str, line: int, function: str, inside: str = "") -> SourceLine:
-    """Return one object for one line, which in a recording may have a million events."""
+    """Return one shared object for each line, since a million events may have the same."""
     return SourceLine(file, line, function, inside)
 
 

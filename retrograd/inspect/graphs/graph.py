@@ -4,9 +4,9 @@
 ``i`` is entry ``i`` of every node column and is called ``n{i}`` in every output. Nodes are numbered breadth first from
 the roots, so that two runs give the same file.
 
-Edges point the way gradients flow, from a node to its ``next_functions``: edge ``j`` leaves node ``edge_source[j]`` at
-position ``edge_input_nr[j]`` of its ``next_functions`` (the forward operand) and enters node ``edge_target[j]`` at its
-input ``edge_output_nr[j]`` (the forward output). Parallel edges are real (``x * x``).
+Edges point in the direction in which gradients flow, from a node to its ``next_functions``: edge ``j`` leaves node
+``edge_source[j]`` at position ``edge_input_nr[j]`` of its ``next_functions`` (the forward operand) and enters node
+``edge_target[j]`` at its input ``edge_output_nr[j]`` (the forward output). Parallel edges are real (``x * x``).
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 NODE_COLUMNS = ("op", "kind", "name", "scope", "shape", "dtype", "source", "call", "saved_bytes", "seq")
 """Names of the columns that have one entry per node, and of a node's attributes in networkx."""
 FORWARD_ONLY = "forward only, nothing was differentiated"
-"""Label of a graph that was made of calls."""
+"""Label of a graph built from forward calls."""
 IN_PLACE = " (in place)"
-"""Ending of a ``call`` that wrote into its operand without a name that says so: ``ReLU (in place)``."""
+"""Suffix of a ``call`` that wrote into its operand although its name does not show it: ``ReLU (in place)``."""
 EDGE_COLUMNS = ("edge_source", "edge_target", "edge_input_nr", "edge_output_nr")
 """Names of the columns that have one entry per edge."""
 SAMPLED = frozenset({"grad_min", "grad_max", "grad_mean", "zero_share", "out_zero_share"})
-"""Measures that are not taken in every run: None does not mean that the node did not run."""
+"""Measures that are not recorded in every pass: None does not mean that the node did not run."""
 
 
 class Cut(NamedTuple):
-    """Where values go on and gradients do not: the call whose result left the graph, and the node that used it."""
+    """Where values continue and gradients do not: a call whose result left the graph, and the node that used it."""
 
     node: int
-    """The node whose call took the values."""
+    """The node whose call used the values."""
     word: str
-    """What ended the gradient: ``detach``, ``no_grad``, ``item``, ``argmax``."""
+    """What cut the gradient: ``detach``, ``no_grad``, ``item``, ``argmax``."""
     source: SourceLine | None
-    """The user's line that did."""
+    """The user's line of the cut."""
     origin: int
     """The node of this graph whose result was cut, -1 if it is not in the graph."""
 
@@ -76,7 +76,7 @@ class Graph(Verbs):
     name: list[str | None] = field(default_factory=list)
     """Parameter name of a leaf, or variable name of an intermediate, when known."""
     scope: list[str] = field(default_factory=list)
-    """Module path or scope in force when the node was made, parts separated by ``/``; ``""`` when unknown."""
+    """Module path or scope in which the node was made, separated by ``/``; ``""`` if unknown."""
     shape: list[tuple[int, ...] | None] = field(default_factory=list)
     """Shape of the node's first forward output (= its incoming gradient); of the tensor for a leaf."""
     dtype: list[str | None] = field(default_factory=list)
@@ -102,7 +102,7 @@ class Graph(Verbs):
     classes: dict[str, str] = field(default_factory=dict)
     """Path of a module (a ``scope``) -> its class."""
     cuts: list[Cut] = field(default_factory=list)
-    """Where values go on and gradients do not, in node order."""
+    """Where values continue and gradients do not, in node order."""
     first_seq: int = 0
     """Subtracted from every ``seq``, so that equal steps have equal columns; events use ``first_seq + seq``."""
     measures: dict[str, list[float | None]] = field(default_factory=dict)
@@ -126,7 +126,7 @@ class Graph(Verbs):
         return len(self.op)
 
     def measure_later(self, make: Callable[[], dict[str, list[float | None]]], *, lasting: bool) -> None:
-        """Let ``make`` supply the measures when they are read; its result is kept if ``lasting``, else made anew."""
+        """Let ``make`` compute the measures when they are read; the result is kept if ``lasting``."""
         self._measured, self._lasting = make, lasting
         self.measures = {}
         del self.measures
@@ -141,11 +141,11 @@ class Graph(Verbs):
 
     @property
     def is_measured(self) -> bool:
-        """Whether there are measures; does not compute them."""
+        """Whether there are measures; computes none."""
         return self._measured is not None or bool(self.measures)
 
     def is_like(self, other: Graph) -> bool:
-        """Whether two graphs differ at most in measures and labels, as the steps of a training loop do."""
+        """Whether two graphs differ only in measures and labels, like the steps of a training loop."""
         columns = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names", "engine", "classes", "cuts")
         return all(getattr(self, column) == getattr(other, column) for column in columns)
 
@@ -184,7 +184,7 @@ class Graph(Verbs):
         return nx.freeze(graph)
 
     def _node_attributes(self) -> Iterator[dict[str, Any]]:
-        """Yield each node's attributes: its row of the columns and measures."""
+        """Yield each node's attributes: its entries in the columns and measures."""
         names = (*self.measures, *NODE_COLUMNS)  # a measure never hides a column of the same name
         columns = (*self.measures.values(), *(getattr(self, column) for column in NODE_COLUMNS))
         for row in zip(*columns, strict=True):

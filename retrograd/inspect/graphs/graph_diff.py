@@ -15,9 +15,9 @@ from .graph import EDGE_COLUMNS, NODE_COLUMNS, SAMPLED, Graph
 TOLERANCE = 1e-5
 """Relative difference up to which two statistics count as equal."""
 MAY_DIFFER = frozenset({"time_us", "started_us", "thread"})
-"""Measures that are never the same twice."""
+"""Measures that differ from run to run."""
 STATUSES = ("operator", "removed", "added", "shape", "figures")
-"""What can be the matter with a node, what explains most first; the picture gives each a colour."""
+"""How a node can differ, the most significant first; each has a colour in pictures."""
 
 
 STATUS_WORDS = {
@@ -27,43 +27,43 @@ STATUS_WORDS = {
     "shape": "other shape or dtype",
     "figures": "other values",
 }
-"""What each status is called."""
+"""Status -> words."""
 Edge = tuple[int, int, int, int]
 """Source, target, input number and output number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What a comparison says about a graph that holds both sides, for those who draw it."""
+    """The differences within a graph that holds both sides, for drawings."""
 
     status: dict[int, str] = field(default_factory=dict)
-    """Nodes that differ: one of ``STATUSES`` each."""
+    """Node that differs -> one of ``STATUSES``."""
     words: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """Nodes that changed: what about them."""
+    """Node that changed -> descriptions of its changes."""
     edges: dict[Edge, str] = field(default_factory=dict)
-    """Edges that only one side has: ``added`` or ``removed``."""
+    """Edge that only one side has -> ``added`` or ``removed``."""
 
     def telling(self) -> list[int]:
-        """Return the nodes that differ in more than statistics, which only follow from that; if there are none, all."""
+        """Return the nodes that differ in more than statistics, which only follow from that; all if there are none."""
         return [node for node, status in self.status.items() if status != "figures"] or list(self.status)
 
     def worst(self, nodes: Iterable[int]) -> str:
-        """Return the status of some nodes together, that of the one which explains most; "" if none differs."""
+        """Return the most significant status of some nodes, "" if none differs."""
         found = {self.status[node] for node in nodes if node in self.status}
         return next((status for status in STATUSES if status in found), "")
 
 
 class Change(NamedTuple):
-    """One thing about a node that is not the same on both sides."""
+    """One property of a node that differs between the sides."""
 
     what: str
-    """A column (``"shape"``) or measure (``"grad_norm"``), or ``"operand 1"``: where an edge leads."""
+    """A column (``"shape"``), a measure (``"grad_norm"``), or an edge (``"operand 1"``)."""
     before: Any
     after: Any
 
     @property
     def kind(self) -> str:
-        """One of ``STATUSES``: what sort of change it is."""
+        """Its kind, one of ``STATUSES``."""
         if self.what in ("op", "name") or self.what.startswith("operand"):
             return "operator"
         return "shape" if self.what in ("shape", "dtype") else "figures"
@@ -113,14 +113,14 @@ class NodeDiff:
 
 @dataclass(slots=True)
 class GraphDiff:
-    """What ``diff_graphs`` found."""
+    """Result of ``diff_graphs``."""
 
     before: Graph
     after: Graph
     match: list[int | None]
     """Node of ``before`` -> node of ``after``, or None."""
     nodes: list[NodeDiff] = field(default_factory=list)
-    """All differences in the order in which the forward run made the nodes, oldest first."""
+    """All differences in forward order."""
 
     def __bool__(self) -> bool:
         """Whether the graphs differ."""
@@ -132,11 +132,11 @@ class GraphDiff:
         return len(self.match) - self.match.count(None) - sum(node.changed for node in self.nodes)
 
     def of(self, status: str) -> list[NodeDiff]:
-        """Return the differences of one status."""
+        """Return the differences with one status."""
         return [node for node in self.nodes if node.status == status]
 
     def to_plain(self) -> dict[str, Plain]:
-        """Return the comparison as JSON values; NaN and infinities are words."""
+        """Return the comparison as JSON values; NaN and infinities become words."""
         sides = {"before": self.before, "after": self.after}
         return {
             **{side: {"label": one.label, "nodes": len(one), "edges": one.edge_count} for side, one in sides.items()},
@@ -147,7 +147,7 @@ class GraphDiff:
         }
 
     def union(self) -> tuple[Graph, Differences]:
-        """Return one graph that holds both, and what differs: all nodes of ``after``, then those of ``before`` only."""
+        """Return one graph with the nodes of both, those of ``after`` first, and the differences."""
         gone = [node for node, other in enumerate(self.match) if other is None]
         places = {node: len(self.after) + row for row, node in enumerate(gone)}
         places.update((node, other) for node, other in enumerate(self.match) if other is not None)
@@ -160,9 +160,9 @@ class GraphDiff:
             row = node.after if node.after is not None else places[node.before or 0]
             found.status[row] = node.status
             # Edges of one side only show which operands are others.
-            told = [change for change in node.changes if not change.what.startswith("operand")]
-            if told:
-                found.words[row] = tuple(changes_text(told))
+            shown = [change for change in node.changes if not change.what.startswith("operand")]
+            if shown:
+                found.words[row] = tuple(changes_text(shown))
         now = dict.fromkeys(self.after.edges())
         was = dict.fromkeys((places[s], places[t], i, o) for s, t, i, o in self.before.edges())
         edges = now | was
@@ -174,7 +174,7 @@ class GraphDiff:
         return union, found
 
     def headline(self) -> str:
-        """Return ``1 other operator · 2 added · 41 the same``, what explains most first."""
+        """Return ``1 other operator · 2 added · 41 the same``, the most significant first."""
         counts = {words: len(self.of(status)) for status, words in STATUS_WORDS.items()}
         said = [f"{count:,} {words}" for words, count in counts.items() if count]
         return " · ".join([*said, f"{self.same:,} the same"])
@@ -183,11 +183,11 @@ class GraphDiff:
 def diff_graphs(before: Graph, after: Graph, tolerance: float = TOLERANCE) -> GraphDiff:
     """Return what differs between two graphs: nodes, operators, shapes, dtypes, parameter names, statistics, edges.
 
-    Source lines, variable names and times do not count; statistics count where both graphs have them, from a relative
-    difference of ``tolerance`` on.
+    Source lines, variable names and times do not count; statistics count where both graphs have them, if their relative
+    difference is at least ``tolerance``.
     """
     found = GraphDiff(before, after, align(before, after))
-    # A node put in or taken out moves all that run after it, and what is saved once for several; the column tells that.
+    # An added or removed node shifts everything that runs after it, and what is saved once for several nodes.
     apart = MAY_DIFFER | {"order", "saved_bytes"}
     measured = [name for name in before.measures if name in after.measures and name not in apart]
     operands, taken = (_operands(before), _operands(after)), set(found.match)
@@ -217,7 +217,7 @@ def change_text(change: Change) -> str:
 
 
 def changes_text(changes: Sequence[Change]) -> list[str]:
-    """Return the text for a node: all changes except statistics, and the first of those with a count of the others."""
+    """Return the text for a node: all changes except statistics, and the first of those with the number of others."""
     said = [change_text(change) for change in changes if change.kind != "figures"]
     figures = [change for change in changes if change.kind == "figures"]
     if figures:
@@ -237,7 +237,7 @@ def figures_differ(before: float | None, after: float | None, tolerance: float) 
 
 
 def _column_changes(before: Graph, after: Graph, left: int, right: int) -> Iterator[Change]:
-    """Yield what differs in the columns."""
+    """Yield the changes in columns."""
     for column in ("op", "shape", "dtype", "saved_bytes"):
         was, now = getattr(before, column)[left], getattr(after, column)[right]
         if was != now and not (column == "saved_bytes" and None in (was, now)):
@@ -262,7 +262,7 @@ def _measure_changes(
 
 
 def _operands(snapshot: Graph) -> list[dict[tuple[int, int], int]]:
-    """Return for each node where its edges lead, by input number and output number."""
+    """Return for each node the targets of its edges, by input number and output number."""
     operands: list[dict[tuple[int, int], int]] = [{} for _ in range(len(snapshot))]
     for source, target, input_nr, output_nr in snapshot.edges():
         operands[source][input_nr, output_nr] = target
@@ -275,7 +275,7 @@ def _operand_changes(
     match: Sequence[int | None],
     matched: set[int | None],
 ) -> Iterator[Change]:
-    """Yield the operands that are another node than before; a node that is new or gone is a difference of its own."""
+    """Yield the operands that changed to another node; new and removed nodes are differences of their own."""
     for place in left | right if left.keys() != right.keys() else left:
         was, now = left.get(place), right.get(place)
         expected = None if was is None else match[was]
@@ -297,14 +297,14 @@ def _oldest_first(found: GraphDiff) -> list[NodeDiff]:
 
 
 def _plain(value: Any) -> Plain:
-    """Return one side of a change as JSON takes it."""
+    """Return one side of a change as a JSON value."""
     if isinstance(value, float) and not math.isfinite(value):
         return nonfinite_word(value)
     return list(value) if isinstance(value, tuple) else value
 
 
 def _shown(value: Any) -> str:
-    """Return one side of a change for people."""
+    """Return one side of a change as text."""
     if isinstance(value, float):
         return f"{value:.6g}"
     return "×".join(map(str, value)) or "scalar" if isinstance(value, tuple) else str(value)

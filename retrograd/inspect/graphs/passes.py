@@ -1,4 +1,4 @@
-"""Times of nodes over several backward passes of one graph, of which the median is used."""
+"""Median times of nodes over several backward passes of one graph."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from .graph import Graph
 
 _MOST = 32
-"""Passes that are looked at, the latest."""
+"""Number of latest passes that are used."""
 _FEWEST = 3
-"""Passes from which on a median says more than one of them."""
+"""Fewest passes for a median."""
 Column = list[float | None]
 
 
@@ -29,7 +29,7 @@ class Times(NamedTuple):
 
 
 def times_over_passes(snapshots: Sequence[Graph], number: int) -> Times | None:
-    """Return the times of a graph's nodes over all passes of graphs like it; None where there are too few."""
+    """Return the times of a graph's nodes over all passes of equal graphs, None if these are too few."""
     wanted = snapshots[number]
     alike = [one for one in snapshots if _is_alike(one, wanted) and "time_us" in one.measures]
     if len(alike) < _FEWEST:
@@ -44,12 +44,12 @@ def times_over_passes(snapshots: Sequence[Graph], number: int) -> Times | None:
 
 
 def _is_alike(one: Graph, other: Graph) -> bool:
-    """Whether two graphs have the same nodes, as steps of a loop have."""
+    """Whether two graphs have the same nodes, like the steps of a loop."""
     return one is other or (one.op == other.op and one.shape == other.shape and one.edge_target == other.edge_target)
 
 
 def with_usual_times(snapshots: Sequence[Graph], number: int) -> tuple[Graph, str]:
-    """Return a graph with the median times of several passes, where there are any, and a word that says so."""
+    """Return a graph with median times over several passes, if there are enough, and a word for the label."""
     snapshot = snapshots[number]
     found = times_over_passes(snapshots, number) if snapshot.is_measured else None
     if found is None:

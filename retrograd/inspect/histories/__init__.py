@@ -1,1 +1,1 @@
-"""Histories of watched training runs: figures of every step in bounded memory, their file, and two runs compared."""
+"""Histories of watched training runs: statistics of every step in bounded memory, their file, and their comparison."""

@@ -1,6 +1,6 @@
 """Compares two watched runs: where their losses diverge, and how their parameters behave differently.
 
-Parameters are compared over the whole run (received gradients, moved, by which share of their norm), not step by step,
+Parameters are compared over the whole run (whether they got gradients and changed, and by how much), not step by step,
 so that another seed or batch size alone makes no difference.
 """
 
@@ -16,31 +16,31 @@ from .history import Array, Curves
 from .watched_file import WatchedRun
 
 FAR = 10.0
-"""Medians that are further apart than this factor differ."""
+"""Factor between medians above which they differ."""
 _OF_STEPS = ("rate", "clip", "scale")
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What one parameter did over a run."""
+    """Summary of one parameter over a run."""
 
     reached: float
     """Share of the steps in which it got a gradient."""
     nonzero: float
-    """Share of these in which the gradient was not zero."""
+    """Share of these in which the gradient was nonzero."""
     moved: float
     """Share of the steps that changed it."""
     gradient: float
     """Median norm of its gradient."""
     ratio: float
-    """Median share of its norm by which a step changed it."""
+    """Median change in a step relative to its norm."""
     broken: bool
-    """Whether its gradient was ever not finite."""
+    """Whether its gradient was ever non-finite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that differs, the graver the smaller ``rank``."""
+    """One difference; a smaller ``rank`` is more serious."""
 
     rank: int
     what: str
@@ -49,7 +49,7 @@ class Difference:
 
 
 def profile(curves: Curves, owner: str) -> Profile:
-    """Return what a parameter did."""
+    """Return the summary of one parameter."""
     gradient, update = curves.of("gradient", owner), curves.of("update", owner)
     there = ~np.isnan(gradient)
     bad = curves.of("nonfinite", owner)
@@ -64,16 +64,16 @@ def profile(curves: Curves, owner: str) -> Profile:
 
 
 def differences(one: WatchedRun, other: WatchedRun) -> list[Difference]:
-    """Return how the second run differs from the first, what may be the cause of the rest first."""
+    """Return how the second run differs from the first, likely causes first."""
     found = [*_of_parameters(one.curves, other.curves), *_of_steps(one.curves, other.curves)]
-    parting = first_parting(one.curves, other.curves)
-    if parting is not None:
-        found.append(Difference(9, "loss", parting))
+    divergence = first_divergence(one.curves, other.curves)
+    if divergence is not None:
+        found.append(Difference(9, "loss", divergence))
     return sorted(found, key=lambda difference: difference.rank)
 
 
-def first_parting(one: Curves, other: Curves) -> str | None:
-    """Say at which step the losses of two runs that began alike part; None where they never were alike, or never do."""
+def first_divergence(one: Curves, other: Curves) -> str | None:
+    """Say at which step the losses of two runs that began equal diverge; None if they never agree or diverge."""
     steps = min(len(one), len(other))
     same = np.array_equal(one.first[:steps], other.first[:steps])
     losses = [curves.of("loss")[:steps] for curves in (one, other)]
@@ -104,7 +104,7 @@ def _of_parameters(one: Curves, other: Curves) -> Iterator[Difference]:
 
 
 def _of_one(name: str, one: Profile, other: Profile) -> Iterator[Difference]:
-    """Yield how one parameter differs; of several ways the gravest."""
+    """Yield the most serious difference of one parameter."""
     if _apart(one.reached, other.reached):
         yield Difference(2, name, f"gets a gradient in {one.reached:.0%} of the steps, then {other.reached:.0%}")
     elif _apart(one.nonzero, other.nonzero):
@@ -122,7 +122,7 @@ def _of_one(name: str, one: Profile, other: Profile) -> Iterator[Difference]:
 
 
 def _of_steps(one: Curves, other: Curves) -> Iterator[Difference]:
-    """Yield how rates, clipping and scales differ."""
+    """Yield differences in learning rates, clipping and loss scales."""
     for figure in _OF_STEPS:
         values = [_median(curves.of(figure)) for curves in (one, other)]
         there = [not math.isnan(value) for value in values]
@@ -142,12 +142,12 @@ def _median(values: Array) -> float:
 
 
 def _apart(one: float, other: float) -> bool:
-    """Whether two shares differ by half of the steps."""
+    """Whether two shares differ by at least half of the steps."""
     return abs(one - other) >= 0.5
 
 
 def _far(one: float, other: float) -> bool:
-    """Whether one median is many times the other, or zero where the other is not."""
+    """Whether one median is many times the other, or only one is zero."""
     if math.isnan(one) or math.isnan(other):
         return False
     low, high = sorted((abs(one), abs(other)))

@@ -13,53 +13,53 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 _MOST_ROWS = 4096
-"""Steps kept one by one, where memory would allow more."""
+"""Largest number of steps kept one by one, even if memory would allow more."""
 _FEWEST_ROWS = 64
 _SPAN = 4
-"""Steps of the first stretches; each time there are too many stretches, two become one."""
+"""Steps of the first stretches; when there are too many stretches, pairs are merged."""
 
 
 class Column(NamedTuple):
-    """What one column holds: ``Column("gradient", "net.0.weight")``, ``Column("loss", "")``."""
+    """Key of one column: ``Column("gradient", "net.0.weight")``, ``Column("loss", "")``."""
 
     figure: str
     owner: str = ""
 
 
 FIGURES_OF_STEPS = ("loss", "rate", "scale", "clip", "seconds", "nodes", "held", "memory", "value")
-"""Statistics of the steps as a whole, in the order in which they are shown."""
+"""Statistics of whole steps, in display order."""
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Statistics by stretches of steps, in order: ``least[i, j]`` of stretch ``i`` and column ``j``; NaN where none."""
+    """Statistics by stretches of steps, in order: ``least[i, j]`` for stretch ``i`` and column ``j``; NaN if none."""
 
     columns: tuple[Column, ...]
     first: Array
     """First step of each stretch."""
     last: Array
-    """Last one; the same as the first where steps are kept one by one."""
+    """Last step; equal to the first where steps are kept one by one."""
     least: Array
     median: Array
-    """Of stretches that were joined, the mean of their medians."""
+    """Median of the steps; of merged stretches, the mean of their medians."""
     greatest: Array
 
     def __len__(self) -> int:
         return len(self.first)
 
     def of(self, figure: str, owner: str = "", which: Literal["least", "median", "greatest"] = "median") -> Array:
-        """Return one column, of each stretch the median or an extreme; all NaN where there is none such."""
+        """Return one column: for each stretch the median or an extreme, NaN if there is no such column."""
         place, values = self._places.get(Column(figure, owner)), getattr(self, which)
         return np.full(len(self), np.nan, np.float32) if place is None else np.asarray(values[:, place])
 
     def update_ratio(self, owner: str) -> Array:
-        """Return by which share of its norm each step changed a parameter."""
+        """Return the change of a parameter in each step relative to its norm."""
         with np.errstate(all="ignore"):
             return np.asarray(self.of("update", owner) / self.of("weight", owner))
 
     @functools.cached_property
     def _places(self) -> dict[Column, int]:
-        """The index of each column; a run of 500 parameters has 2,500."""
+        """Column -> index; a run of 500 parameters has 2,500."""
         return {column: number for number, column in enumerate(self.columns)}
 
     def owners(self, figure: str) -> list[str]:
@@ -68,7 +68,7 @@ class Curves:
 
 
 class History:
-    """Takes one row of statistics for each step; its size never exceeds a number of bytes."""
+    """Takes one row of statistics per step, in at most a given number of bytes."""
 
     def __init__(self, memory: int) -> None:
         self._memory = memory
@@ -82,7 +82,7 @@ class History:
         self._span = _SPAN
 
     def places(self, columns: Sequence[Column]) -> Array:
-        """Return the indices of these columns in a row; new ones are added at the end."""
+        """Return the indices of these columns in a row; new columns are appended."""
         new = [column for column in columns if column not in self._places]
         if new:
             self._places.update({column: len(self.columns) + number for number, column in enumerate(new)})
@@ -91,7 +91,7 @@ class History:
         return np.array([self._places[column] for column in columns], np.intp)
 
     def append(self, step: int, row: Array) -> None:
-        """Add the statistics of one step, which may be fewer than there are columns."""
+        """Add the statistics of one step, which may be shorter than the number of columns."""
         if self._count == self._rows:
             self._thin()
         self._recent[self._count, : len(row)] = row
@@ -106,7 +106,7 @@ class History:
         return Curves(tuple(self.columns), steps, steps, rows, rows, rows)
 
     def curves(self) -> Curves:
-        """Return all that is kept."""
+        """Return all statistics."""
         steps, recent = self._steps[: self._count], self._recent[: self._count]
         first, last, least, median, greatest = self._old
         return Curves(
@@ -117,7 +117,7 @@ class History:
         )
 
     def take_in(self, earlier: Curves) -> None:
-        """Begin with what an earlier run left, as stretches."""
+        """Begin with an earlier run's statistics, as stretches."""
         self.places(earlier.columns)
         figures = (earlier.least, earlier.median, earlier.greatest)
         self._old = (earlier.first, earlier.last, *figures)
@@ -125,7 +125,7 @@ class History:
             self._old = _pairs(self._old)
 
     def _widen(self) -> None:
-        """Make room for more columns, and fewer rows where memory asks for it."""
+        """Add room for more columns, with fewer rows if memory requires it."""
         width = len(self.columns)
         fitting = self._memory // (4 * max(width, 1) * 4)
         rows = 1 << (int(min(max(fitting, _FEWEST_ROWS), _MOST_ROWS)).bit_length() - 1)
@@ -143,7 +143,7 @@ class History:
         self._old = (first, last, more[0], more[1], more[2])
 
     def _thin(self) -> None:
-        """Make stretches of the older half of the steps."""
+        """Merge the older half of the steps into stretches."""
         half = self._count // 2
         span = min(self._span, half)
         count = half // span
@@ -161,7 +161,7 @@ class History:
 
 
 def halved(curves: Curves) -> Curves:
-    """Return curves of half as many stretches: each two are joined."""
+    """Return curves with half as many stretches, merged in pairs."""
     return Curves(curves.columns, *_pairs((curves.first, curves.last, curves.least, curves.median, curves.greatest)))
 
 
@@ -175,7 +175,7 @@ def _no_stretches(width: int) -> _Stretches:
 
 
 def _figures(rows: Array) -> tuple[Array, Array, Array]:
-    """Return least, median and greatest along the second dimension; NaN is what there is none of."""
+    """Return least, median and greatest along the second dimension, ignoring NaN."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # all NaN: nothing was measured
         median = np.nanmedian(rows, axis=1)
@@ -188,7 +188,7 @@ def _joined(old: _Stretches, new: _Stretches) -> _Stretches:
 
 
 def _pairs(old: _Stretches) -> _Stretches:
-    """Join each two stretches; a last one without a partner stays."""
+    """Merge stretches in pairs; a last single one stays."""
     count = len(old[0]) // 2 * 2
     first, last, least, median, greatest = (one[:count] for one in old)
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""The file of a watched run: columns of statistics by stretches of steps, events, and how it was watched."""
+"""The file of a watched run: columns of statistics by stretches of steps, events, and the options of the watch."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _AGAIN = "Watch the training again with: retrograd watch SCRIPT -o run.json"
 
 @dataclass(slots=True)
 class WatchedRun:
-    """What was watched of one training."""
+    """Everything recorded of one watched training run."""
 
     curves: Curves
     happened: list[dict[str, Any]] = field(default_factory=list)
     """Triggers, notes and breaks, each with its ``step`` and ``kind``."""
     about: dict[str, Any] = field(default_factory=dict)
-    """Program, engine, when it began, every how many steps it was read, how it ended."""
+    """Program, engine, start time, interval of readings, how it ended."""
 
     @property
     def steps(self) -> int:
@@ -57,7 +57,7 @@ def encoded(run: WatchedRun) -> str:
 
 
 def load_run(path: str) -> WatchedRun:
-    """Read a run; raises ``RecordingError`` for what is none, is cut off, or is of a newer schema."""
+    """Read a run; raises ``RecordingError`` if the file is not one, is truncated, or has a newer schema."""
     try:
         with open(path, encoding="utf-8") as file:
             return decoded(json.load(file), repr(path))
@@ -70,7 +70,7 @@ def load_run(path: str) -> WatchedRun:
 
 
 def is_watched_file(path: str) -> bool:
-    """Whether a file begins as that of a watched run does; False for one that cannot be read."""
+    """Whether a file begins like that of a watched run; False if it cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read(len(_BEGINNING)) == _BEGINNING

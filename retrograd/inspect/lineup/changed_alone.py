@@ -24,12 +24,12 @@ class ChangedAlone:
     source: SourceLine
     op: str
     runs: tuple[int, ...]
-    """The ranks that do so."""
+    """The ranks that change them."""
     reduced: SourceLine | None
-    """A line that adds the gradients up."""
+    """A line that all-reduces the gradients."""
 
     def to_plain(self) -> dict[str, Plain]:
-        """Return it as JSON values."""
+        """Return the fields as JSON values."""
         reduced = self.reduced and self.reduced.plain()
         names, runs = [*self.names], [*self.runs]
         return {"names": names, "source": self.source.plain(), "op": self.op, "runs": runs, "reduced": reduced}
@@ -58,7 +58,7 @@ def changed_alone(replicas: Sequence[Replica]) -> ChangedAlone | None:
 
 
 def _changes(run: Run) -> dict[tuple[str, SourceLine | None], dict[tuple[SourceLine, str], None]]:
-    """Return name and reducing line of each reduced gradient -> the lines that change it after that, in order."""
+    """Return name and reducing line of each reduced gradient -> the lines that change it afterwards, in order."""
     tensors, found = run.recording.tensors, dict[tuple[str, SourceLine | None], dict[tuple[SourceLine, str], None]]()
     added: dict[str, SourceLine | None] = {}
     wrapped: set[str] = set()
@@ -81,7 +81,7 @@ def _changes(run: Run) -> dict[tuple[str, SourceLine | None], dict[tuple[SourceL
 
 
 def _note(changes: dict[tuple[SourceLine, str], None], event: Event) -> None:
-    """Note a line that changes a gradient, by the function that it calls rather than by what that one does in turn."""
+    """Note a line that changes a gradient, by the outermost function that it calls."""
     assert event.source is not None
     if event.kind == "clip":
         for inner in [change for change in changes if change[0] == event.source]:

@@ -1,4 +1,4 @@
-"""Whether ranks call the same collectives in the same order: the first call of a group that does not match."""
+"""Finds the first collective that ranks of a group do not call alike, and gradients summed in different orders."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class UnmatchedCollective:
     runs: tuple[int, ...]
     """The runs in the group."""
     calls: tuple[Event | None, ...]
-    """The first call of each that does not match; None where it calls nothing more."""
+    """The first mismatching call of each run; None where it makes no further call."""
 
     @property
     def having(self) -> list[int]:
-        """The runs that call something there."""
+        """The runs that make a call there."""
         return [run for run, call in zip(self.runs, self.calls, strict=True) if call is not None]
 
     @property
     def lacking(self) -> list[int]:
-        """Those that do not."""
+        """The runs that make none."""
         return [run for run, call in zip(self.runs, self.calls, strict=True) if call is None]
 
     @property
     def first(self) -> Event:
-        """The call of the first run that has one."""
+        """The call of the first run that makes one."""
         return next(call for call in self.calls if call is not None)
 
     def by_call(self) -> dict[tuple[str, str, SourceLine | None], list[int]]:
@@ -51,7 +51,7 @@ class UnmatchedCollective:
         return dict(sorted(found.items(), key=lambda one: (len(one[1]), one[1])))
 
     def to_plain(self) -> dict[str, Plain]:
-        """Return it as JSON values."""
+        """Return the fields as JSON values."""
         calls = [call and {"op": call.op, "source": call.source and call.source.plain()} for call in self.calls]
         return {"what": self.what, "runs": list(self.runs), "calls": list(calls)}
 
@@ -59,7 +59,7 @@ class UnmatchedCollective:
 def first_unmatched(runs: Sequence[Run]) -> UnmatchedCollective | None:
     """Return the first collective of a group whose calls do not match.
 
-    One that some never call counts only where others wait for them in it, or it failed there.
+    A collective that some ranks never call counts only if others wait in it, or if it failed there.
     """
     groups: dict[tuple[object, ...], dict[int, list[Event]]] = {}
     for number, run in enumerate(runs):
@@ -75,7 +75,7 @@ def first_unmatched(runs: Sequence[Run]) -> UnmatchedCollective | None:
 
 
 def _by_group(run: Run) -> dict[tuple[object, ...], list[Event]]:
-    """Return the collectives of each group: its members, None for all ranks, and which of several such it is."""
+    """Return the collectives of each group, by members (None for all ranks) and number among equal groups."""
     keys: dict[int, tuple[object, ...]] = {0: (None, 0)}
     found: dict[tuple[object, ...], list[Event]] = {}
     for event in run.recording.events:
@@ -90,7 +90,7 @@ def _by_group(run: Run) -> dict[tuple[object, ...], list[Event]]:
 
 
 def _first_odd(of_runs: dict[int, list[Event]]) -> UnmatchedCollective | None:
-    """Return the first place at which the calls of the ranks of one group do not match."""
+    """Return the first position at which the calls of one group's ranks do not match."""
     numbers = tuple(of_runs)
     if len(numbers) < 2:
         return None
@@ -109,7 +109,7 @@ def _first_odd(of_runs: dict[int, list[Event]]) -> UnmatchedCollective | None:
 
 
 def _by_sequence(of_runs: Sequence[Sequence[Event]]) -> Iterator[tuple[Event | None, ...]]:
-    """Yield the calls that have one number, from the first on that all ranks still know: recorders forget old ones."""
+    """Yield the calls with one sequence number, from the first that all ranks still have: dumps forget old ones."""
     known = [{call.data["sequence"]: call for call in calls} for calls in of_runs]
     first = max((min(calls) for calls in known if calls), default=0)
     for number in sorted(set().union(*known)):
@@ -121,7 +121,7 @@ def _by_sequence(of_runs: Sequence[Sequence[Event]]) -> Iterator[tuple[Event | N
 
 
 def _sizes(call: Event) -> tuple[tuple[int, str], ...]:
-    """Return how many entries of which dtype a call sends, where that must be the same on all ranks."""
+    """Return the number and dtype of the entries that a call sends, where ranks must agree on it."""
     return tuple(_pairs(call)) if Shares.ONE_SIZE in shares(call.op) else ()
 
 
@@ -140,28 +140,28 @@ def sizes_text(call: Event) -> str:
 # -- the same collectives, of the gradients of different parameters
 @dataclass(frozen=True, slots=True)
 class OtherOrder:
-    """The first collective in which ranks add up the gradients of different parameters."""
+    """The first collective in which ranks sum the gradients of different parameters."""
 
     names: tuple[str, ...]
-    """One for each rank."""
+    """The parameter of each rank."""
     source: SourceLine | None
 
 
 def other_order(replicas: Sequence[Replica]) -> OtherOrder | None:
     """Return where ranks reduce the same gradients in different orders, so that unrelated ones are summed."""
-    turns = [list(_turns(one)) for one in replicas]
-    counted = [Counter(name for name, _ in one) for one in turns]
+    reductions = [list(_reductions(one)) for one in replicas]
+    counted = [Counter(name for name, _ in one) for one in reductions]
     if len(replicas) < 2 or any(one != counted[0] for one in counted):
         return None
-    for calls in zip(*turns, strict=True):
+    for calls in zip(*reductions, strict=True):
         names = tuple(name for name, _ in calls)
         if len(set(names)) > 1:
             return OtherOrder(names, calls[0][1])
     return None
 
 
-def _turns(replica: Replica) -> Iterator[tuple[str, SourceLine | None]]:
-    """Yield which gradient each collective of the group of all ranks adds up, in their order."""
+def _reductions(replica: Replica) -> Iterator[tuple[str, SourceLine | None]]:
+    """Yield the gradient that each collective of the group of all ranks sums, in order."""
     for event in replica.events:
         if sums(event) and not event.data.get("group"):
             reduced = event.data.get("gradients_of", ())

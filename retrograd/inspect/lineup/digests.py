@@ -1,7 +1,6 @@
-"""Compares digests of replicated parameters, in a tree in which no rank talks to more than a few others.
+"""Compares digests of replicated parameters, in a tree in which each rank exchanges messages with only a few others.
 
-What is to be sent and received is yielded, so that the same code runs in a job and, for a thousand ranks, in one
-process.
+Sends and receives are yielded, so that the same code runs in a job and, simulating a thousand ranks, in one process.
 """
 
 from __future__ import annotations
@@ -15,37 +14,37 @@ from typing import Any, NamedTuple, TypeVar
 from ..recording.events import Event, Recording
 
 FANOUT = 16
-"""Ranks that report to one."""
+"""Largest number of ranks that report to one rank."""
 _SORTS = 8
-"""Different digests that are distinguished: messages have one size, however many ranks there are."""
+"""Different digests that are distinguished: messages have a fixed size."""
 _WITNESSES = 2
-"""Ranks of each sort that are known by number: these write what they recorded."""
+"""Ranks of each digest that are known by number; these save their recordings."""
 _ROW = 2 + _WITNESSES
 _NOBODY = _OTHERWISE = -1
-"""No rank; values that are not the same on all ranks."""
+"""No rank, and a value that differs between ranks."""
 Message = list[int]
 
 
 class Collect(NamedTuple):
-    """Wants what each child reports, of this size."""
+    """Requests the reports of the children, of this size."""
 
     size: int
 
 
 class Report(NamedTuple):
-    """Gives the parent a message."""
+    """Sends a message to the parent."""
 
     message: Message
 
 
 class Spread(NamedTuple):
-    """Gives all children a message."""
+    """Sends a message to all children."""
 
     message: Message
 
 
 class Learn(NamedTuple):
-    """Wants what the parent spreads, of this size."""
+    """Requests the message that the parent spreads, of this size."""
 
     size: int
 
@@ -57,14 +56,14 @@ Exchange = Generator[Request, Any, Result]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One rank's place in the tree."""
+    """One rank's position in the tree."""
 
     rank: int
     size: int
 
     @property
     def parent(self) -> int | None:
-        """The rank that it reports to; None for the first."""
+        """The rank that it reports to; None for the root."""
         return (self.rank - 1) // FANOUT if self.rank else None
 
     @property
@@ -75,7 +74,7 @@ class Place:
 
 
 def agreed(place: Place, own: Message, merge: Callable[[Sequence[Message]], Message]) -> Exchange[Message]:
-    """Return what all ranks' messages make together, the same on each."""
+    """Return the merged messages of all ranks, the same on each."""
     if place.children:
         own = merge([own, *(yield Collect(len(own)))])
     if place.parent is not None:
@@ -88,21 +87,21 @@ def agreed(place: Place, own: Message, merge: Callable[[Sequence[Message]], Mess
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How many ranks have which digest."""
+    """How many ranks have each digest."""
 
     sorts: tuple[tuple[int, tuple[int, ...]], ...]
-    """Number of ranks with one digest, and the first of these, most ranks first."""
+    """Number of ranks with one digest, and the first of them, most ranks first."""
     others: int = 0
-    """Ranks with still other ones."""
+    """Ranks with further digests."""
 
     @property
     def unanimous(self) -> bool:
-        """Whether all ranks have the same."""
+        """Whether all ranks have the same digest."""
         return len(self.sorts) == 1 and not self.others
 
 
 def counted(place: Place, digest: int) -> Exchange[Verdict]:
-    """Return how many ranks have this digest, and how many which other one."""
+    """Return how many ranks have each digest."""
     own = [digest, 1, place.rank, *[_NOBODY] * (_WITNESSES - 1), *[0] * (_ROW * (_SORTS - 1)), 0]
     message = yield from agreed(place, own, _added)
     rows = [message[at : at + _ROW] for at in range(0, _ROW * _SORTS, _ROW)]
@@ -111,7 +110,7 @@ def counted(place: Place, digest: int) -> Exchange[Verdict]:
 
 
 def _added(messages: Sequence[Message]) -> Message:
-    """Return the counts of several messages as one."""
+    """Return the sum of several messages' counts."""
     counts, witnesses = dict[int, int](), dict[int, list[int]]()
     for message in messages:
         for at in range(0, _ROW * _SORTS, _ROW):
@@ -135,19 +134,19 @@ def _common(messages: Sequence[Message]) -> Message:
 
 @dataclass
 class Comparison:
-    """What one rank knows of its parameters and the others'."""
+    """What one rank knows of its own and the others' parameters."""
 
     place: Place
     steps: int = 0
-    """Steps of optimizers at which digests were compared."""
-    parted: Verdict | None = None
-    """How they first differed; nothing is compared after that."""
+    """Optimizer steps at which digests were compared."""
+    difference: Verdict | None = None
+    """The digests when they first differed; nothing is compared after that."""
     _shared: dict[int, list[bool]] = field(default_factory=dict)
-    """By optimizer: which of its parameters were the same on all ranks before its first step."""
+    """By optimizer: which of its parameters were equal on all ranks before its first step."""
 
     def step(self, optimizer: int, before: Sequence[int | None], after: Sequence[int | None]) -> Exchange[None]:
-        """An optimizer has stepped: a number for what each of its parameters held, and holds."""
-        if self.parted is not None:
+        """Handle an optimizer step, with a number for each parameter's values before and after it."""
+        if self.difference is not None:
             return
         if optimizer not in self._shared:
             self._shared[optimizer] = yield from self._replicated(before)
@@ -155,10 +154,10 @@ class Comparison:
         if any(shared):
             verdict = yield from counted(self.place, _digest([optimizer, *compress(after, shared)]))
             self.steps += 1
-            self.parted = None if verdict.unanimous else verdict
+            self.difference = None if verdict.unanimous else verdict
 
     def _replicated(self, before: Sequence[int | None]) -> Exchange[list[bool]]:
-        """Return which parameters are replicas on all ranks, not shards of something larger."""
+        """Return which parameters are replicas on all ranks, rather than shards of larger ones."""
         lengths = yield from counted(self.place, len(before))
         if not lengths.unanimous:
             return [False] * len(before)
@@ -166,16 +165,16 @@ class Comparison:
         return [one != _OTHERWISE for one in common]
 
     def event(self, stopped: str = "") -> Event:
-        """Return the event that says what was compared; ``stopped``: why it ended early."""
+        """Return the event that describes the comparison; ``stopped`` is why it ended early."""
         data: dict[str, Any] = {"steps": self.steps}
-        if self.parted is not None:
-            data["sorts"] = [[count, *ranks] for count, ranks in self.parted.sorts]
-            data["others"] = self.parted.others
+        if self.difference is not None:
+            data["sorts"] = [[count, *ranks] for count, ranks in self.difference.sorts]
+            data["others"] = self.difference.others
         return Event("digests", data={**data, "stopped": stopped} if stopped else data)
 
 
 def _digest(values: Iterable[int | None]) -> int:
-    """Return a number of 62 bits for numbers."""
+    """Return a 62-bit digest of numbers."""
     text = ",".join(map(str, values)).encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") >> 2
 
@@ -216,17 +215,17 @@ def run_together(exchanges: Sequence[Exchange[Any]]) -> int:
 
 # -- what a recording says of it
 def digest_summary(recording: Recording) -> dict[str, Any] | None:
-    """Return what a rank knows of the comparison, None where there was none."""
+    """Return what a rank knows of the comparison, None if there was none."""
     return next((event.data for event in reversed(recording.events) if event.kind == "digests"), None)
 
 
 def writers(data: dict[str, Any]) -> set[int]:
-    """Return the ranks that keep what they recorded: the first, and some of each sort."""
+    """Return the ranks that save their recordings: the first, and some of each digest."""
     return {0, *(rank for _, *ranks in data.get("sorts", ()) for rank in ranks)}
 
 
 def is_left_out(recording: Recording) -> bool:
-    """Whether this rank's recording adds nothing to the others': its parameters stayed like theirs."""
+    """Whether this rank's recording can be left out, since its parameters were like others'."""
     data = digest_summary(recording)
     if data is None or data.get("stopped") or not data["steps"] or not recording.complete:
         return False
@@ -234,7 +233,7 @@ def is_left_out(recording: Recording) -> bool:
 
 
 def sentence(recordings: Iterable[Recording]) -> str:
-    """Say what ranks compared while they ran, "" where they did not."""
+    """Return a sentence about the comparison during the run, "" if there was none."""
     data = next(filter(None, map(digest_summary, recordings)), None)
     if data is None:
         return ""

@@ -1,4 +1,4 @@
-"""Where runs diverge: the first step, and in it the first node, at which they differ."""
+"""Finds the first step, and in it the first node, at which runs diverge."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Difference:
     what: str
     """``operators``, ``shapes``, ``dtypes``, ``participation``, ``order of gradients`` (or ``hooks``), or ``steps``."""
     here: Place | None
-    """Where the largest group is."""
+    """Position of the largest group."""
     there: Place | None
-    """Where these runs are instead."""
+    """Position of these runs."""
     detail: str = ""
     graphs: GraphDiff | None = None
 
@@ -66,7 +66,7 @@ def divergence(runs: list[Run]) -> Divergence | None:
 
 
 def _groups(runs: list[Run], step: int, parts: Parts) -> list[list[int]]:
-    """Return which runs agree at a step, the largest group first."""
+    """Return the groups of runs that agree at a step, the largest first."""
     groups: dict[Hashable, list[int]] = {}
     for number, run in enumerate(runs):
         groups.setdefault(_signature(run, step, parts), []).append(number)
@@ -74,12 +74,12 @@ def _groups(runs: list[Run], step: int, parts: Parts) -> list[list[int]]:
 
 
 def _signature(run: Run, step: int, parts: Parts) -> Hashable:
-    """Return what must be the same in runs that agree at a step; None if a run has no such step."""
+    """Return a key that is equal for runs that agree at a step; None if a run has no such step."""
     return None if step >= len(run.steps) else tuple(part(run.steps[step]) for part in parts.values())
 
 
 def _comparable(runs: list[Run], step: int) -> Parts:
-    """Return what can be compared at a step, without what only recordings of a higher level hold."""
+    """Return the parts of a step that all recordings hold, given their levels."""
     graphs = [run.steps[step].snapshot for run in runs if step < len(run.steps)]
     if len({knows_order(graph) for graph in graphs if graph is not None}) <= 1:
         return _PARTS
@@ -87,7 +87,7 @@ def _comparable(runs: list[Run], step: int) -> Parts:
 
 
 def _of_graph(part: Callable[[Graph], Hashable]) -> Callable[[Step], Hashable]:
-    """Return a part of a graph as one of a step, which may have no graph."""
+    """Apply a function of graphs to a step, which may have no graph."""
     return lambda step: None if step.snapshot is None else part(step.snapshot)
 
 
@@ -109,13 +109,13 @@ _PARTS: Parts = {
     "order of gradients": _of_graph(gradient_order),
     "order of hooks": hooks_run,
 }
-"""What is compared at one step, in the order in which a difference is named."""
+"""What is compared at one step, in the order of significance."""
 _SHOWN_BY_RUNNING = {"participation", "order of gradients", "order of hooks"}
-"""What recordings of level ``graph`` do not hold."""
+"""Parts that recordings of level ``graph`` lack."""
 
 
 def _difference(runs: list[Run], step: int, parts: Parts, most: list[int], group: list[int]) -> Difference:
-    """Say how a group differs from the largest one."""
+    """Describe how a group differs from the largest one."""
     here, there = runs[most[0]], runs[group[0]]
     if step >= len(there.steps) or step >= len(here.steps):
         return _missing_step(runs, step, most, group)
@@ -138,7 +138,7 @@ def _difference(runs: list[Run], step: int, parts: Parts, most: list[int], group
 
 
 def _is_structure(change: Change) -> bool:
-    """Whether a change is of a kind that makes runs diverge; statistics of ranks differ anyway."""
+    """Whether a change makes runs diverge; statistics of ranks differ anyway."""
     return change.what in ("op", "name", "shape", "dtype") or change.what.startswith("operand")
 
 
@@ -147,7 +147,7 @@ def _side(node: NodeDiff) -> str:
 
 
 def _first(nodes: Iterable[NodeDiff], what: str) -> NodeDiff | None:
-    """Return the oldest node that differs in what was asked for; nodes are in forward order."""
+    """Return the oldest node that differs in ``what``; nodes are in forward order."""
     wanted = {"shapes": {"shape"}, "dtypes": {"dtype"}}.get(what)
     for node in nodes:
         kinds = {change.what for change in node.changes}
@@ -158,7 +158,7 @@ def _first(nodes: Iterable[NodeDiff], what: str) -> NodeDiff | None:
 
 
 def _sides(graphs: GraphDiff, node: NodeDiff, runs: tuple[Run, Run], step: int) -> tuple[Place | None, Place | None]:
-    """Return where both sides are at a difference; where one lacks the node, at what both did before it."""
+    """Return the positions of both sides at a difference; if one lacks the node, of the last operation they share."""
     here, there = node.before, node.after
     if there is None and here is not None:
         there = _last_common(graphs.before, here, dict(enumerate(graphs.match)))
@@ -170,7 +170,7 @@ def _sides(graphs: GraphDiff, node: NodeDiff, runs: tuple[Run, Run], step: int) 
 
 
 def _last_common(snapshot: Graph, node: int, match: Mapping[int, int | None]) -> int | None:
-    """Return the other side's node for the last operation before a node, in forward order, that both sides have."""
+    """Return the other side's node for the last operation before a node, in forward order, that both have."""
     age = snapshot.seq[node]
     older = [
         (number, row)
@@ -205,4 +205,4 @@ def _other_participation(runs: tuple[Run, Run], step: int, group: list[int], gra
             places = runs[0].place(step, left), runs[1].place(step, right)
             word = "ran here and not there" if ran(graphs.before, left) else "ran there and not here"
             return Difference(group, "participation", *places, f"{places[0].op} {word}", graphs)
-    return Difference(group, "operators", None, None, "the same nodes stand in another order", graphs)
+    return Difference(group, "operators", None, None, "the same nodes are in another order", graphs)

@@ -1,4 +1,4 @@
-"""Whether replicas of parameters stay equal on all ranks: where not, the first step, the parameters and the cause."""
+"""Finds replicas of parameters that do not stay equal on all ranks: the first step, the parameters and the cause."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from .replica import Held, Replica
 
 @dataclass(frozen=True, slots=True)
 class DriftedReplicas:
-    """Parameters that are not the same on all ranks, though they were meant to be."""
+    """Parameters that differ between ranks although they should be equal."""
 
     names: tuple[str, ...]
     why: str
-    """``start``: they never were.  Else what makes them diverge: see ``drift_causes``."""
+    """``start`` if they were never equal; otherwise the cause: see ``drift_causes``."""
     step: int
     """Number of the optimizer step before or after which they differ, from 0."""
     source: SourceLine | None
-    """The line to blame, ``at`` that of the step."""
+    """The line of the cause; ``at`` is that of the step."""
     at: SourceLine | None
     detail: str = ""
-    """For the sentence: the class of a wrapper, an operation."""
+    """Used in the message: the class of a wrapper, an operation."""
     other: SourceLine | None = None
     """Another line that is involved."""
     runs: tuple[int, ...] = ()
-    """Those that differ from the others, where that is known."""
+    """The ranks that differ from the others, if known."""
 
     def to_plain(self) -> dict[str, Plain]:
-        """Return it as JSON values."""
+        """Return the fields as JSON values."""
         places = {"source": self.source and self.source.plain(), "at": self.at and self.at.plain()}
         return {"names": list(self.names), "why": self.why, "step": self.step, "runs": list(self.runs), **places}
 
 
 def drifted_replicas(replicas: Sequence[Replica]) -> DriftedReplicas | None:
-    """Return the parameters that diverge first, None where all stay equal or nothing shows that they should."""
+    """Return the parameters that diverge first, None if all stay equal or nothing shows that they should."""
     if len(replicas) < 2 or not all(one.together for one in replicas):
         return None
     for cohort in _cohorts(replicas):
@@ -58,7 +58,7 @@ def _cohorts(replicas: Sequence[Replica]) -> list[list[int]]:
 
 
 class _Place(NamedTuple):
-    """Between the optimizer steps of a parameter: ``written`` before the step with this number, or made by it."""
+    """A position in the steps of a parameter: after the step with this number, or ``written`` before it."""
 
     step: int
     made_by_step: bool
@@ -68,7 +68,7 @@ _FROM_THE_START = _Place(-1, made_by_step=False)
 
 
 def _first_drift(replicas: list[Replica], cohort: Sequence[int]) -> DriftedReplicas | None:
-    """Return what diverges first among ranks that hold replicas of the same parameters."""
+    """Return the first divergence among ranks that hold replicas of the same parameters."""
     common = set.intersection(*({name for name, held in one.held.items() if held} for one in replicas))
     places: dict[_Place, list[str]] = {}
     for name in sorted(common):
@@ -84,7 +84,7 @@ def _first_drift(replicas: list[Replica], cohort: Sequence[int]) -> DriftedRepli
 
 
 def _diverged_at(rows: Sequence[Sequence[Held]]) -> _Place | None:
-    """Return where the replicas of one parameter diverge for good, None if they end equal or meet again on the way."""
+    """Return where the replicas of one parameter diverge for good, None if they end equal."""
     count = min(map(len, rows))
     equal = [len({held[step][at] for held in rows}) == 1 for step in range(count) for at in (1, 2)]
     first = equal.index(False) if False in equal else len(equal)
@@ -94,7 +94,7 @@ def _diverged_at(rows: Sequence[Sequence[Held]]) -> _Place | None:
 
 
 def _described(replicas: list[Replica], cohort: Sequence[int], cause: Cause, names: Sequence[str]) -> DriftedReplicas:
-    """Return what diverges, with its cause, in the numbers of all runs."""
+    """Return a divergence with its cause, in terms of all runs."""
     first = replicas[0]
     held = first.held[names[0]]
     at = first.events[held[min(cause.step, len(held) - 1)].row].source

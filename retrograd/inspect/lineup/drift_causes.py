@@ -15,7 +15,7 @@ from .replica import Replica, sums
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What made replicas diverge."""
+    """Why replicas diverge."""
 
     why: str
     source: SourceLine | None
@@ -29,7 +29,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Parameters that were equal on all ranks and are not after a step; before it if something ``written`` did it."""
+    """Parameters that were equal on all ranks and differ after a step, or, if ``written``, before it."""
 
     replicas: Sequence[Replica]
     names: tuple[str, ...]
@@ -37,7 +37,7 @@ class Drift:
     written: bool = False
 
     def windows(self, name: str) -> Iterator[tuple[Replica, range]]:
-        """Yield for each rank the rows between the step before and this one."""
+        """Yield for each rank the event indices between the previous step and this one."""
         return ((one, one.window(name, self.step)) for one in self.replicas)
 
     def cause(self, why: str, source: SourceLine | None, names: Sequence[str] = (), **more: object) -> Cause:
@@ -46,13 +46,13 @@ class Drift:
 
 
 def cause_of(drift: Drift) -> Cause | None:
-    """Return why replicas diverge, None where nothing shows that they were meant to stay equal."""
+    """Return why replicas diverge, None if nothing shows that they should stay equal."""
     found = (why(drift) for why in ((_written,) if drift.written else _BY_STEP))
     return next((cause for cause in found if cause is not None), None)
 
 
 def is_kept_equal(replicas: Sequence[Replica], name: str) -> bool:
-    """Whether a wrapper, or a sum of gradients by hand, keeps a parameter equal on all ranks."""
+    """Whether a wrapper, or gradients that are all-reduced explicitly, keep a parameter equal on all ranks."""
     return all(name in one.wrapped or name in one.reduced for one in replicas)
 
 
@@ -64,7 +64,7 @@ def backward_line(events: Sequence[Event]) -> SourceLine | None:
 
 # -- there is a wrapper, and it does not reduce these gradients
 def thawed(drift: Drift) -> Cause | None:
-    """The wrapper was made when parameters did not require grad."""
+    """The wrapper was made while parameters did not require grad."""
     frozen = [name for name in drift.names if all(_is_in(one, name, "untrained") for one in drift.replicas)]
     if not frozen:
         return None
@@ -77,13 +77,13 @@ def thawed(drift: Drift) -> Cause | None:
 
 
 def _is_in(one: Replica, name: str, key: str) -> bool:
-    """Whether a wrapper counts a parameter among those of a key."""
+    """Whether a wrapper lists a parameter under a key."""
     wrapper = one.wrapped.get(name)
     return wrapper is not None and one.numbers[name] in wrapper.event.data.get(key, ())
 
 
 def hooks_lost(drift: Drift) -> Cause | None:
-    """The memory of parameters was exchanged for one of another dtype, and the wrapper's hooks with it."""
+    """Parameters were converted to another dtype, which dropped the wrapper's hooks."""
     one = drift.replicas[0]
     tensors = one.run.recording.tensors
     for name in drift.names:
@@ -100,7 +100,7 @@ def hooks_lost(drift: Drift) -> Cause | None:
 
 
 def past(drift: Drift) -> Cause | None:
-    """What parameters were used for did not go through their wrapper."""
+    """Parameters were used without going through their wrapper."""
     names = [name for name in drift.names if all(name in one.wrapped for one in drift.replicas)]
     if not names or not all(_passes(one, names[0], drift.step) for one in drift.replicas):
         return None
@@ -111,9 +111,9 @@ def past(drift: Drift) -> Cause | None:
 
 
 def _passes(one: Replica, name: str, step: int) -> bool:
-    """Whether a wrapper was never called, or what is inside of it was called for itself, with history, before a step.
+    """Whether a wrapper was never called, or its inner module was called directly, in grad mode, before a step.
 
-    The scopes of calls do not tell: they are places in the outermost module, whoever called what is inside.
+    The scopes of calls do not show it: they are paths in the outermost module, whoever called the inner one.
     """
     number, kind = one.numbers[name], one.wrapped[name].event.op
     if not any(event.kind == "module" and event.data.get("type") == kind for event in one.events):
@@ -129,7 +129,7 @@ def _passes(one: Replica, name: str, step: int) -> bool:
 
 
 def _forward_line(one: Replica, events: Sequence[Event], names: Sequence[str]) -> SourceLine | None:
-    """Return the line that last called a module inside a wrapper, whose function got that module from nobody."""
+    """Return the line that last called a module inside a wrapper directly."""
     wrapped = {one.numbers[name] for name in names}
     for event in reversed(events):
         if "nodes" in event.data and not wrapped.isdisjoint(event.data.get("inputs", ())):
@@ -140,12 +140,12 @@ def _forward_line(one: Replica, events: Sequence[Event], names: Sequence[str]) -
 
 
 def in_module(line: SourceLine) -> bool:
-    """Whether a line is a module's own, so that others chose to call it."""
+    """Whether a line is in a module's own method, so that its caller chose to call it."""
     return line.function == "forward" or in_class_with("forward", line.file, line.line)
 
 
 def unsynced(drift: Drift) -> Cause | None:
-    """An event: a wrapper was switched to not reducing gradients."""
+    """A wrapper was switched to not reducing gradients; an event says so."""
     names = [name for name in drift.names if all(name in one.wrapped for one in drift.replicas)]
     if names:
         one, window = next(drift.windows(names[0]))
@@ -156,7 +156,7 @@ def unsynced(drift: Drift) -> Cause | None:
 
 
 def outside(drift: Drift) -> Cause | None:
-    """Parameters were put into a module after it was wrapped."""
+    """Parameters were added to a module after it was wrapped."""
     names = [name for name in drift.names if all(name in one.inside for one in drift.replicas)]
     if not names:
         return None
@@ -168,7 +168,7 @@ def outside(drift: Drift) -> Cause | None:
 
 # -- the program reduces gradients itself, incorrectly, or not at all
 def by_hand(drift: Drift) -> Cause | None:
-    """Gradients are added up by hand: not of all parameters, or not between backward and the step."""
+    """Gradients are all-reduced explicitly, but not all of them, or not between backward and the step."""
     one = drift.replicas[0]
     if not (one.reduced or one.hooked) or any(name in one.wrapped or name in one.hooked for name in drift.names):
         return None
@@ -182,7 +182,7 @@ def by_hand(drift: Drift) -> Cause | None:
 
 
 def _of_one_module(one: Replica, names: Sequence[str]) -> bool:
-    """Whether one module holds parameters together with some whose gradients are added up: others may be meant so."""
+    """Whether one module holds parameters with and without all-reduced gradients: the latter may be intended."""
     numbers = {one.numbers[name] for name in names}
     reduced = {one.numbers[name] for name in (*one.reduced, *one.hooked) if name in one.numbers}
     held = [set(event.data.get("parameters", {}).values()) for event in one.events if event.kind == "module"]
@@ -190,7 +190,7 @@ def _of_one_module(one: Replica, names: Sequence[str]) -> bool:
 
 
 def _untimely(drift: Drift, names: Sequence[str]) -> Cause | None:
-    """Gradients are added up after the step, before all of them are there, or in too small a group."""
+    """Gradients are all-reduced after the step, before they are complete, or in too small a group."""
     one, window = next(drift.windows(names[0]))
     rows, number = one.reduced[names[0]], one.numbers[names[0]]
     timely = [row for row in rows if row in window]
@@ -211,7 +211,7 @@ def _untimely(drift: Drift, names: Sequence[str]) -> Cause | None:
 
 
 def copied(drift: Drift) -> Cause | None:
-    """What is added up is as large as the gradients, but no gradient, and nothing is written back."""
+    """A tensor as large as the gradients is all-reduced, but it is a copy, and is not written back."""
     lines: list[SourceLine | None] = []
     if any(name in one.wrapped for name in drift.names for one in drift.replicas):
         return None  # whose reducer may have been replaced, by a hook of the program
@@ -232,7 +232,7 @@ def copied(drift: Drift) -> Cause | None:
 
 
 def _writes_gradient(one: Replica, rows: range, number: int) -> bool:
-    """Whether a gradient is written, or exchanged, in some rows."""
+    """Whether a gradient is written, or exchanged, between some events."""
     return any(
         number in (event.data.get("gradient_of"), event.data.get("tensor"))
         for _, event in one.of_kind(rows, "inplace", "leaf")
@@ -240,7 +240,7 @@ def _writes_gradient(one: Replica, rows: range, number: int) -> bool:
 
 
 def losses_only(drift: Drift) -> Cause | None:
-    """What is added up is a value with a history, a loss: its gradients are each rank's own all the same."""
+    """A loss is all-reduced instead of gradients, which remain those of each rank."""
     if any(one.wrapped or one.reduced for one in drift.replicas):
         return None
     lines = []
@@ -268,7 +268,7 @@ def silent(drift: Drift) -> Cause | None:
 
 
 def _meets(one: Replica) -> Iterator[bool]:
-    """Yield for each tensor that a rank sends whether it does so between its steps, or sends its parameters then."""
+    """Yield for each sent tensor whether a rank sends it between its steps, or sends its parameters then."""
     tensors = one.run.recording.tensors
     held = [tensors[one.numbers[name]] for name in one.held]
     memory, sizes = {facts.storage for facts in held} - {None}, [math.prod(facts.shape) for facts in held]
@@ -281,7 +281,7 @@ def _meets(one: Replica) -> Iterator[bool]:
 
 
 def _shared_once(one: Replica, drift: Drift) -> bool:
-    """Whether all that ranks ever sent are these parameters, before the first step: they began as copies."""
+    """Whether ranks sent only these parameters, before the first step: they started equal and are then independent."""
     first = one.held[drift.names[0]][0].row
     sent = [(row, event.data["inputs"]) for row, event in enumerate(one.events) if _sends(event)]
     given = {tensor for _, inputs in sent for tensor in inputs}
@@ -296,7 +296,7 @@ def _sends(event: Event) -> bool:
 
 # -- something wrote into the parameters between two steps
 def _written(drift: Drift) -> Cause | None:
-    """Something wrote into a parameter on some ranks only, or other values on each."""
+    """Something wrote into a parameter on some ranks only, or different values on each."""
     names = [name for name in drift.names if is_kept_equal(drift.replicas, name)]
     if not names:
         return None
@@ -312,7 +312,7 @@ def _written(drift: Drift) -> Cause | None:
 
 
 def _writes(one: Replica, window: range, number: int) -> Iterator[tuple[SourceLine, str]]:
-    """Yield the lines that write into a parameter, and by what."""
+    """Yield the lines that write into a parameter, and the operator."""
     begin = max(
         window.start, max((wrapper.row for wrapper in one.wrapped.values()), default=0) if not window.start else 0
     )
@@ -327,7 +327,7 @@ def _writes(one: Replica, window: range, number: int) -> Iterator[tuple[SourceLi
 
 # -- the step makes them differ
 def _settings(drift: Drift) -> Cause | None:
-    """The optimizers of ranks have different settings."""
+    """The optimizers of the ranks have different settings."""
     steps = [one.events[one.held[drift.names[0]][drift.step].row] for one in drift.replicas]
     for of_ranks in zip(*(step.data.get("settings", ()) for step in steps), strict=False):
         for key in of_ranks[0]:
@@ -358,7 +358,7 @@ def _changed(drift: Drift) -> Cause | None:
 
 
 def _equal_gradients(drift: Drift, name: str) -> bool:
-    """Whether the gradient of a parameter had one norm on all ranks when the last backward pass was over."""
+    """Whether the gradient of a parameter had the same norm on all ranks after the last backward pass."""
     norms = []
     for one, window in drift.windows(name):
         ends = [event.data.get("kept_norms", {}) for _, event in one.of_kind(window, "backward-end")]
@@ -370,7 +370,7 @@ def _equal_gradients(drift: Drift, name: str) -> bool:
 
 
 def _remembered(drift: Drift) -> Cause | None:
-    """Gradients and settings were the same, so what the optimizers remember is not."""
+    """Gradients and settings were equal, so the optimizers' states differ."""
     names = [name for name in drift.names if is_kept_equal(drift.replicas, name) and _equal_gradients(drift, name)]
     if len(names) < len(drift.names):
         return None

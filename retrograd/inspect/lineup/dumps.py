@@ -1,4 +1,4 @@
-"""Puts recordings of ranks in order, together with dumps of PyTorch's flight recorder."""
+"""Sorts recordings of ranks, and merges them with dumps of PyTorch's flight recorder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .lineup import of_a_job, ranges
 
 
 def in_order(recordings: Sequence[Recording]) -> list[Recording]:
-    """Return one recording for each rank, in the order of their numbers; files are named in that of letters."""
+    """Return one recording for each rank, by rank; file names would be in alphabetical order."""
     merged = with_dumps(recordings)
     ranks = [one.rank for one in merged if of_a_job(one) and one.rank is not None]
     unlike = len(set(ranks)) == len(merged)
@@ -19,10 +19,10 @@ def in_order(recordings: Sequence[Recording]) -> list[Recording]:
 
 
 def with_dumps(recordings: Sequence[Recording]) -> list[Recording]:
-    """Return one recording for each rank: what it recorded itself, and what a dump of it knows of collectives.
+    """Return one recording for each rank, with the collectives of its dump.
 
-    A dump counts what PyTorch sends by itself as well, so that its numbers are not those of recordings: dumps are left
-    out where a recording has none beside it.
+    A dump also counts what PyTorch sends internally, so its numbers are not those of recordings: if some recording has
+    no dump, all dumps are left out.
     """
     dumps = {one.rank: one for one in recordings if one.engine == ENGINE}
     own = [one for one in recordings if one.engine != ENGINE]
@@ -45,7 +45,7 @@ def left_out(recordings: Sequence[Recording]) -> list[str]:
 
 
 def _merged(own: Recording, dump: Recording) -> Recording:
-    """Return a recording whose collectives are numbered as its dump has them."""
+    """Return a recording whose collectives are numbered as in its dump."""
     return replace(own, events=[*map(_unnumbered, own.events), *_with_lines(own, dump)])
 
 
@@ -56,7 +56,7 @@ def _unnumbered(event: Event) -> Event:
 
 
 def _with_lines(own: Recording, dump: Recording) -> Iterator[Event]:
-    """Yield the events of a dump; one that waits and has no line, for C++ called it, gets that of the last backward."""
+    """Yield the events of a dump; a waiting one without a line, called by C++, gets the line of the last backward."""
     lines = [event.source for event in own.events if event.kind == "backward" and event.source is not None]
     for event in dump.events:
         waits = event.source is None and event.data.get("pending") and lines

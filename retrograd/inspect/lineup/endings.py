@@ -1,4 +1,4 @@
-"""How each run ended; for one that hangs, what it finished last and what it would have done next."""
+"""How each run ended; for one that hangs, the last finished node and the next one."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from .run import Place, Run
 _LOST = re.compile(
     r"gloo/|NCCL|[Cc]onnection (?:closed|reset|refused|was)|[Tt]imed out|[Bb]roken pipe|DistNetworkError"
 )
-"""What is raised where another process is gone."""
+"""Messages of errors that are raised when another process is gone."""
 
 
 def is_lost(error: Event | None) -> bool:
-    """Whether what ended a run says no more than that another process is gone, or does not answer."""
+    """Whether an error says only that another process is gone or does not answer."""
     return error is not None and bool(_LOST.search(f"{error.data.get('type')}: {error.data.get('message')}"))
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The last that is known of one run."""
+    """The last known state of one run."""
 
     run: int
     steps: int
-    """Backward runs that it began."""
+    """Backward passes that it began."""
     state: str
     """``"finished"``, ``"error"``, ``"waiting"`` (in a collective), ``"in backward"`` (it never ended) or ``"cut off"``
     (killed in between)."""
@@ -65,12 +65,12 @@ def _ending(number: int, run: Run) -> Ending:
         message = f"{data.get('type', 'an error')}: {data.get('message', '')}"
         return Ending(number, count, "error", Place(count - 1, None, "", "", run.error.source), None, message)
     if not run.recording.complete:
-        return Ending(number, count, "cut off", _last_place(run), None, "the file was written on the way")
+        return Ending(number, count, "cut off", _last_place(run), None, "the file was written while it ran")
     return Ending(number, count, "finished", _last_place(run))
 
 
 def _last_place(run: Run) -> Place | None:
-    """Return the last line that is known of a run that ended well."""
+    """Return the last known line of a run that ended well."""
     if not run.steps:
         return None
     step = len(run.steps) - 1
@@ -78,7 +78,7 @@ def _last_place(run: Run) -> Place | None:
 
 
 def _in_backward(number: int, run: Run) -> Ending:
-    """Describe a run whose last backward never ended."""
+    """Describe a run whose last backward pass never ended."""
     step = len(run.steps) - 1
     snapshot, source = run.steps[step].snapshot, run.steps[step].event.source
     began = Place(step, None, "backward", "", source)
@@ -101,7 +101,7 @@ def _in_backward(number: int, run: Run) -> Ending:
 
 
 def _at_work(snapshot: Graph, begun: set[int]) -> int | None:
-    """Return the node that was running: it began, has no time yet, and others are left to run."""
+    """Return the node that was running: it began, has no time yet, and others are still to run."""
     order, times = snapshot.measures["order"], snapshot.measures.get("time_us")
     if times is None or len(begun) == len(snapshot):
         return None
@@ -109,7 +109,7 @@ def _at_work(snapshot: Graph, begun: set[int]) -> int | None:
 
 
 def _at(run: Run) -> str:
-    """Return what is known of the signal or error that ended a run."""
+    """Return what is known about the signal or error that ended a run."""
     if run.error is None:
         return ""
     line = run.error.source
@@ -118,7 +118,7 @@ def _at(run: Run) -> str:
 
 
 def next_node(snapshot: Graph, done: set[int]) -> int | None:
-    """Return the node that the engine takes next: of those whose users all ran, a leaf, else the newest."""
+    """Return the node that the engine runs next: among those whose users all ran, a leaf, else the newest."""
     waiting = [0] * len(snapshot)
     for source, target, _, _ in snapshot.edges():
         waiting[target] += source not in done

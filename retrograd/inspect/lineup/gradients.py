@@ -1,4 +1,4 @@
-"""Compares the gradients of several runs: missing ones, the first that is not finite, norms that differ."""
+"""Compares the gradients of several runs: missing ones, the first non-finite one, norms that differ."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Partial:
     """A parameter that got a gradient in some runs only."""
 
     step: int
-    """The first step where that is so."""
+    """The first such step."""
     name: str
     runs: tuple[int, ...]
     """Runs that had a gradient for it."""
@@ -92,13 +92,13 @@ def first_nonfinite(runs: list[Run]) -> list[NonFinite]:
 
 
 def received(found: list[NonFinite]) -> set[int]:
-    """Return the runs that got what is not finite from the first one, in the sum of gradients that ended its step."""
+    """Return the runs that received non-finite values from the first one, by all-reduced gradients of its step."""
     first = found[0].place.step or 0 if found else 0
     return {one.run for one in found if (one.place.step or 0) > first}
 
 
 def _first_in(number: int, run: Run) -> tuple[tuple[int, int, float], NonFinite | None]:
-    """Return when (step, forward before backward, order) and where a run is not finite for the first time."""
+    """Return when (step, forward before backward, order) and where a run first has a non-finite value."""
     step = -1
     for event in run.recording.events:
         if event.kind == "backward" and not event.data.get("nested"):
@@ -119,7 +119,7 @@ def _first_in(number: int, run: Run) -> tuple[tuple[int, int, float], NonFinite 
 
 
 def _odd_values(data: dict[str, Any]) -> str:
-    """Return what is not finite among the values that an event summarizes."""
+    """Return the non-finite values among those that an event summarizes."""
     values = data.get("values")
     rows = values.values() if isinstance(values, dict) else ()
     counts = {word: sum(int(row.get(word) or 0) for row in rows if isinstance(row, dict)) for word in ("nan", "inf")}
@@ -127,7 +127,7 @@ def _odd_values(data: dict[str, Any]) -> str:
 
 
 def _odd_node(run: Run, step: int) -> tuple[float, int, str] | None:
-    """Return order, node and kind of the first node of a step whose gradient is not finite."""
+    """Return order, node and kind of the first node of a step with a non-finite gradient."""
     snapshot = run.steps[step].snapshot
     if snapshot is None:
         return None
@@ -140,7 +140,7 @@ def _odd_node(run: Run, step: int) -> tuple[float, int, str] | None:
 
 
 def _odd_nodes(measures: dict[str, list[float | None]]) -> Iterator[tuple[int, str]]:
-    """Yield the nodes whose gradient is not finite, and what it holds."""
+    """Yield the nodes with a non-finite gradient, and its kind."""
     norms = measures.get("grad_norm", [])
     yield from ((node, "norm") for node, norm in enumerate(norms) if norm is not None and not math.isfinite(norm))
     for name in _COUNTS:
@@ -153,8 +153,8 @@ def norm_gaps(runs: list[Run], tolerance: float, *, ranks: bool) -> list[NormGap
     """Return the parameters whose gradient norms differ between runs, each with its first such step.
 
     Runs of one program should have equal norms.  Ranks (``ranks``) have gradients of their own data at the nodes, which
-    may differ.  What was left in ``.grad`` of a step should be equal if that step was reduced, which shows in a
-    parameter whose gradients differ at the nodes and agree in ``.grad``; inside ``no_sync()`` there is none.
+    may differ.  ``.grad`` after a step should be equal if that step was all-reduced: then some parameter has gradients
+    that differ at the nodes and agree in ``.grad``; inside ``no_sync()`` none has.
     """
     found: dict[tuple[str, bool], NormGap] = {}
     for step in range(min((len(run.steps) for run in runs), default=0)):
@@ -176,7 +176,7 @@ def _rows(tables: list[dict[str, float]]) -> dict[str, tuple[float, ...]]:
 
 
 def _apart(rows: dict[str, tuple[float, ...]], tolerance: float) -> list[str]:
-    """Return the parameters whose norms are not the same in all runs."""
+    """Return the parameters whose norms differ between runs."""
     return [name for name, row in rows.items() if any(figures_differ(row[0], one, tolerance) for one in row)]
 
 
@@ -190,7 +190,7 @@ def node_norms(step: Step) -> dict[str, float]:
 
 
 def _kept_norms(run: Run, step: Step) -> dict[str, float]:
-    """Return the norm that ``.grad`` of each parameter had at the end of the step, where it was noted."""
+    """Return the recorded norm of each parameter's ``.grad`` at the end of the step."""
     noted = {} if step.end is None else step.end.data.get("kept_norms", {})
     tensors = run.recording.tensors
     names = {key: tensors[int(key)].name for key in noted if key.isdigit() and int(key) < len(tensors)}

@@ -21,7 +21,7 @@ _LONGEST = 120
 
 
 def job_sentences(recordings: Sequence[Recording]) -> list[str]:
-    """Say of the ranks of one job which are missing and which did not end well, equal ones together."""
+    """Say which ranks of one job are missing and which did not end well; equal ones share a sentence."""
     if not recordings or not all(map(of_a_job, recordings)):
         return []
     gone = ranges(missing_ranks(recordings))

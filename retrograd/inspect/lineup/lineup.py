@@ -25,7 +25,7 @@ from .run import Run
 
 
 def kept_in_all(recordings: Sequence[Recording]) -> list[Recording]:
-    """Return the recordings restricted to the backward passes, and what led to them, that all of them have."""
+    """Return the recordings restricted to the backward passes that all of them have, with the events before each."""
     if not any(event.kind == "summary" for recording in recordings for event in recording.events):
         return list(recordings)
     numbers = [{event.data.get("run") for event in recording.events if _ends(event)} for recording in recordings]
@@ -38,7 +38,7 @@ def _ends(event: Event) -> bool:
 
 
 def _of_runs(events: list[Event], wanted: set[object]) -> list[Event]:
-    """Return the events up to the end of each of these runs from the end of the run before it, and the last ones."""
+    """Return the events of these passes, each from the end of the pass before it, and the last events."""
     found: list[Event] = []
     begin = 0
     for row, event in enumerate(events):
@@ -50,7 +50,7 @@ def _of_runs(events: list[Event], wanted: set[object]) -> list[Event]:
 
 
 _FEW = 64
-"""Ranks up to which each is looked at by itself."""
+"""Largest number of ranks that are compared one by one."""
 SCHEMA = 1
 """Schema number of a comparison written as JSON."""
 
@@ -68,36 +68,36 @@ class Lineup:
     norms: list[NormGap] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
     replicas: list[Replica] = field(default_factory=list)
-    """Of ranks: the parameters that each recorded."""
+    """For ranks: the parameters that each recorded."""
     drift: DriftedReplicas | None = None
-    """Of ranks: parameters whose replicas diverge."""
+    """For ranks: parameters whose replicas diverge."""
     order: OtherOrder | None = None
-    """Of ranks: gradients of different parameters that are summed in one collective."""
+    """For ranks: gradients of different parameters that are summed in one collective."""
     alone: ChangedAlone | None = None
-    """Of ranks: gradients that some of them change after they were all-reduced."""
+    """For ranks: gradients that some of them change after the all-reduce."""
     unmatched: UnmatchedCollective | None = None
-    """Of ranks: the first collective that does not match."""
+    """For ranks: the first collective that does not match."""
     missing: list[int] = field(default_factory=list)
-    """Ranks of the job of which there is no recording."""
+    """Ranks of the job without a recording."""
     graphs: GraphDiff | None = None
-    """Of two runs: their graphs at the first step where something differs, statistics included."""
+    """For two runs: the comparison of their graphs at the first step that differs, statistics included."""
     result: OtherResult | None = None
-    """Of two runs of one program: the first call whose result differs, where calls were recorded."""
+    """For two runs of one program: the first call with a different result, if calls were recorded."""
     step: int | None = None
     """That step."""
 
     @property
     def names(self) -> list[str]:
-        """What each run is called."""
+        """The name of each run."""
         return [run.name for run in self.runs]
 
     @property
     def ended_well(self) -> bool:
-        """Whether there is a recording of every rank, and each ended by itself."""
+        """Whether every rank has a recording and ended by itself."""
         return not self.missing and all(one.state == "finished" for one in self.endings)
 
     def words(self, numbers: Iterable[int]) -> list[str]:
-        """Return what runs are called, ranks that follow one another as a range: ``ranks 0-36``."""
+        """Return the names of runs; consecutive ranks become a range: ``ranks 0-36``."""
         if not self.ranks:
             return [self.names[number] for number in numbers]
         return ranges([self.runs[number].recording.rank or 0 for number in numbers])
@@ -136,7 +136,7 @@ class Lineup:
 
 @collector_paused()
 def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: float = TOLERANCE) -> Lineup:
-    """Compare recordings; ranks of one job are recognised by the rank that each of them notes.
+    """Compare recordings; ranks of one job are recognised by their recorded rank.
 
     Raises ``UsageError`` if there are not as many names as recordings.
     """
@@ -166,9 +166,9 @@ def line_up(recordings: Sequence[Recording], names: Sequence[str], tolerance: fl
 
 
 def similar_runs(found: Lineup) -> list[list[int]]:
-    """Return groups of runs: in a large job, ranks with the same calls, lines and end form one group.
+    """Return groups of runs: in a large job, ranks with the same calls, lines and ending form one group.
 
-    What holds for one of a group holds for the others, as far as it does not depend on values.
+    Whatever does not depend on values is the same for all ranks of a group.
     """
     if len(found.runs) <= _FEW or not found.ranks:
         return [[number] for number in range(len(found.runs))]
@@ -182,7 +182,7 @@ def similar_runs(found: Lineup) -> list[list[int]]:
 
 
 def ranges(ranks: Iterable[int]) -> list[str]:
-    """Return ranks in words, of which three or more in a row are one: ``rank 3``, ``ranks 7-63``."""
+    """Return ranks in words; three or more consecutive ones become a range: ``rank 3``, ``ranks 7-63``."""
     found: list[list[int]] = []
     for rank in sorted(set(ranks)):
         if found and rank == found[-1][-1] + 1:
@@ -194,7 +194,7 @@ def ranges(ranks: Iterable[int]) -> list[str]:
 
 
 def missing_ranks(recordings: Sequence[Recording]) -> list[int]:
-    """Return the ranks of a job that should have left a recording, and of which there is none."""
+    """Return the ranks of a job that should have a recording and have none."""
     here = {recording.rank for recording in recordings}
     compared = [
         data for recording in recordings if (data := digest_summary(recording)) is not None and not data.get("stopped")
@@ -213,7 +213,7 @@ def of_a_job(recording: Recording) -> bool:
 def _first_pair(
     before: Run, after: Run, diverged: Divergence | None, tolerance: float, first: int
 ) -> tuple[int | None, GraphDiff | None]:
-    """Return the first step from ``first`` on at which two runs differ, with their graphs; else the last step."""
+    """Return the first step, from ``first`` on, at which two runs differ, with their graphs; else the last step."""
     last = None
     for step, pair in islice(enumerate(zip(before.steps, after.steps, strict=False)), first, None):
         left, right = pair[0].snapshot, pair[1].snapshot

@@ -1,4 +1,4 @@
-"""What one rank recorded of its parameters: their values at every step, and what keeps them equal across ranks."""
+"""What one rank recorded about its parameters: their values at every step, and what keeps them equal across ranks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .run import Run
 
 
 def sums(event: Event) -> bool:
-    """Whether an event is a collective that adds up values of all ranks."""
+    """Whether an event is a collective that sums values of all ranks."""
     return event.kind == "collective" and Shares.SUM in shares(event.op)
 
 
 class Held(NamedTuple):
-    """One step of an optimizer, and what it made of one parameter."""
+    """One optimizer step, and its effect on one parameter."""
 
     row: int
     before: int
@@ -43,17 +43,17 @@ class Replica:
 
     run: Run
     names: dict[int, str] = field(default_factory=dict)
-    """Tensor -> name; of several of one name those after the first have a number."""
+    """Tensor -> name; further tensors with the same name get a number."""
     plain: Counter[str] = field(default_factory=Counter)
     """Name without a number -> how many tensors have it."""
     held: dict[str, list[Held]] = field(default_factory=dict)
     wrapped: dict[str, Wrapped] = field(default_factory=dict)
     inside: dict[str, Wrapped] = field(default_factory=dict)
-    """Those that were put into a wrapped module later."""
+    """Parameters that were added to a wrapped module later."""
     reduced: dict[str, list[int]] = field(default_factory=dict)
-    """Name -> rows of collectives that add its gradient up over ranks."""
+    """Name -> indices of collectives that sum its gradient over ranks."""
     hooked: dict[str, list[int]] = field(default_factory=dict)
-    """Name -> rows of collectives in hooks that return another gradient for it, as of their sum."""
+    """Name -> indices of collectives in hooks that replace its gradient, for example by the sum."""
     left_alone: set[str] = field(default_factory=set)
     """Parameters that a wrapper was configured to ignore."""
     together: bool = False
@@ -61,11 +61,11 @@ class Replica:
     sends: bool = False
     """Whether it ever sent a tensor."""
     alone: Event | None = None
-    """A wrapper whose group has this process only."""
+    """A wrapper whose group contains only this process."""
 
     @property
     def events(self) -> list[Event]:
-        """What happened on the rank."""
+        """The events of the rank."""
         return self.run.recording.events
 
     @cached_property
@@ -74,17 +74,17 @@ class Replica:
         return {name: number for number, name in self.names.items()}
 
     def window(self, name: str, step: int) -> range:
-        """Return the rows from one step of a parameter up to the next; ``step`` is the number of the latter."""
+        """Return the event indices from one step of a parameter up to the step with number ``step``."""
         held = self.held[name]
         return range(held[step - 1].row + 1 if step else 0, held[step].row if step < len(held) else len(self.events))
 
     def of_kind(self, rows: range, *kinds: str) -> Iterator[tuple[int, Event]]:
-        """Yield the events of some kinds in some rows."""
+        """Yield the events of some kinds with these indices."""
         return ((row, self.events[row]) for row in rows if self.events[row].kind in kinds)
 
 
 def replica_of(run: Run) -> Replica:
-    """Gather what one rank recorded of its parameters."""
+    """Collect what one rank recorded about its parameters."""
     found = Replica(run)
     members: dict[int, tuple[int, ...]] = {}
     in_hook: list[int] = []
@@ -114,7 +114,7 @@ def replica_of(run: Run) -> Replica:
 
 
 def _name(found: Replica, number: int) -> str:
-    """Return the name of a tensor, which no other one of this rank has."""
+    """Return the name of a tensor, unique within this rank."""
     if number not in found.names:
         plain = plain_name(found.run.recording.tensors[number].name) or ""
         found.plain[plain] += 1
@@ -140,7 +140,7 @@ def _add_wrapper(found: Replica, wrapper: Wrapped) -> None:
 
 
 def _add_module(found: Replica, event: Event) -> None:
-    """Note what a wrapper turns out to hold when it is called, and did not when it was made."""
+    """Note modules that a wrapper holds when it is called and did not hold when it was made."""
     wrappers = [one for one in found.wrapped.values() if one.event.op == event.data.get("type")]
     parameters = event.data.get("parameters", {})
     names = {number: _name(found, number) for number in parameters.values()}

@@ -14,38 +14,39 @@ from ..recording.events import Event, Recording
 
 _RESULTS = frozenset(("operation", "inplace", "cut", "accumulate"))
 _FIGURES = ("checksum", "range", "grad_norm")
-"""Statistics of results: sums and ranges of calls, for leaves the norm of the gradient that arrived."""
+"""Statistics of results: sums and ranges for calls, the norm of the gradient for leaves."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtherResult:
-    """Where two runs give different results for the first time; everything before it was the same."""
+    """The first place at which two runs have different results; everything before it was equal."""
 
     what: str
-    """``"result"`` of the same call, ``"gradient"`` of the same leaf, or ``"call"``: the runs went different ways."""
+    """``"result"`` of the same call, ``"gradient"`` of the same leaf, or ``"call"`` if the runs make
+    different calls."""
     op: str
     name: str
     source: SourceLine | None
     before: str
-    """What the first run has, in words."""
+    """The result in the first run, in words."""
     after: str
 
     def to_plain(self) -> dict[str, Plain]:
-        """Return it as JSON values."""
+        """Return the fields as JSON values."""
         plain = {"what": self.what, "op": self.op, "name": self.name, "before": self.before, "after": self.after}
         return {**plain, "source": self.source and self.source.plain()}
 
 
 def first_other_result(before: Recording, after: Recording, tolerance: float = 0.0) -> OtherResult | None:
-    """Return the first call or gradient that differs between two recordings, None if all that was recorded is equal.
+    """Return the first call or gradient that differs between two recordings, None if all are equal.
 
-    Statistics may differ by ``tolerance``, relatively; lines may, too.  Recordings of level ``full`` tell of calls, of
-    ``backward`` of gradients; of two that differ in level what both tell of is compared.
+    Statistics may differ by ``tolerance``, relatively; lines may, too.  Recordings of level ``full`` hold calls, those
+    of level ``backward`` gradients; of two that differ in level, what both hold is compared.
     """
     kinds = _noted(before) & _noted(after) if before.level != after.level else _RESULTS
     for one, other in zip_longest(_result_events(before, kinds), _result_events(after, kinds)):
         if one is None or other is None or _call(one) != _call(other):
-            return _parted(one, other)
+            return _divergence(one, other)
         for key in _FIGURES:
             pair = _measured(one.data.get(key), other.data.get(key))
             if not _same(*pair, tolerance):
@@ -84,7 +85,7 @@ def _same(one: Any, other: Any, tolerance: float) -> bool:
     return bool(one == other)
 
 
-def _parted(one: Event | None, other: Event | None) -> OtherResult:
+def _divergence(one: Event | None, other: Event | None) -> OtherResult:
     """Describe where one run does something else than the other, or ended."""
     event = one or other
     assert event is not None
@@ -112,7 +113,7 @@ def _found(recording: Recording, event: Event, key: str, pair: tuple[Any, Any]) 
 
 
 def _figure_words(key: str, value: Any) -> str:
-    """Return ``sum 3.25``, ``range [0.5, 2.0]`` or ``norm 1.5``; of several results all."""
+    """Return ``sum 3.25``, ``range [0.5, 2.0]`` or ``norm 1.5``, for all of several results."""
     word = {"checksum": "sum", "grad_norm": "norm"}.get(key, key)
     listed = value if isinstance(value, (list, tuple)) else [value]
     return f"{word} {', '.join(map(repr, listed))}"

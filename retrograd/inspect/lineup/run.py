@@ -1,4 +1,4 @@
-"""``Run``: one recording as the comparison reads it, divided into its steps (backward passes)."""
+"""``Run``: one recording divided into its steps (backward passes), as comparisons read it."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class Step:
 
     event: Event
     snapshot: Graph | None = None
-    """None where no graph could be taken (a nested run, a full recording)."""
+    """None if there is no graph (a nested pass, a full recording)."""
     events: list[Event] = field(default_factory=list)
-    """What happened until it ended."""
+    """The events until it ended."""
     ended: bool = False
     end: Event | None = None
-    """The event that says how it ended."""
+    """The event of its end."""
 
 
 class Run:
-    """One recording, cut into steps."""
+    """One recording, divided into steps."""
 
     def __init__(self, recording: Recording, name: str) -> None:
         self.recording = recording
@@ -53,14 +53,14 @@ class Run:
         self._nested = 0
         """Backward passes running inside the last step."""
         self.error: Event | None = None
-        """What ended the program, if it was an error."""
+        """The error that ended the program, if there was one."""
         for event in recording.events:
             self._take(event)
         if not self.steps:  # a recording made by hand or by walk() has graphs only
             self.steps = [Step(Event("backward"), snapshot, ended=True) for snapshot in recording.graphs]
 
     def _take(self, event: Event) -> None:
-        """Take in one event; runs within a run belong to the step around them."""
+        """Add one event; nested passes belong to the step around them."""
         nested = bool(event.data.get("nested"))
         if event.kind == "backward" and not nested:
             self.steps.append(Step(event, _snapshot(self.recording, event)))
@@ -90,7 +90,7 @@ def _snapshot(recording: Recording, event: Event) -> Graph | None:
 
 
 def ran(snapshot: Graph, node: int) -> bool:
-    """Whether a node ran, where the recording knows it."""
+    """Whether a node ran, if the recording knows it."""
     order = snapshot.measures.get("order")
     return order is None or order[node] is not None
 
@@ -101,7 +101,7 @@ def knows_order(snapshot: Graph) -> bool:
 
 
 def all_leaves(snapshot: Graph) -> dict[str, int]:
-    """Return the parameters: name without wrapper's prefix -> node."""
+    """Return the parameters: name without the wrapper's prefix -> node."""
     return {
         plain_name(name) or f"n{node}": node
         for node, (name, kind) in enumerate(zip(snapshot.name, snapshot.kind, strict=True))
@@ -110,12 +110,12 @@ def all_leaves(snapshot: Graph) -> dict[str, int]:
 
 
 def leaves(snapshot: Graph) -> dict[str, int]:
-    """Return the parameters that got a gradient, where recorded."""
+    """Return the parameters that got a gradient, as far as recorded."""
     return {name: node for name, node in all_leaves(snapshot).items() if ran(snapshot, node)}
 
 
 def gradient_order(snapshot: Graph) -> tuple[str, ...]:
-    """Return the parameters in the order in which their gradients were ready; empty where that is unknown."""
+    """Return the parameters in the order in which their gradients were ready; empty if unknown."""
     order = snapshot.measures.get("order")
     if order is None:
         return ()

@@ -66,7 +66,7 @@ LEVELS = ("graph", "backward", "full")
 """Levels of recording: structure only; plus times and statistics of backward; plus every call of forward."""
 
 TENSOR_KEYS = ("tensor", "target", "given", "gradient_of")
-"""Keys of ``Event.data`` that hold a tensor, a row of ``Recording.tensors``,"""
+"""Keys of ``Event.data`` that hold a tensor, as an index into ``Recording.tensors``,"""
 TENSORS_KEYS = (
     *("inputs", "outputs", "saves", "roots", "mutated", "without"),
     *("zero", "alike", "still", "gradients_of", "untrained", "left_alone"),
@@ -75,11 +75,11 @@ TENSORS_KEYS = (
 TENSOR_OF_NAME_KEYS = ("parameters", "unregistered", "operands")
 """those that hold tensors by name,"""
 BY_TENSOR_KEYS = ("values", "entered", "kept_norms", "norms", "held_before", "held_after")
-"""those that hold something by tensor, whose number is text then,"""
+"""those that hold something by tensor, whose number is then text,"""
 NAMES_KEYS = ("names", "output_names")
 """and those that hold a list of words."""
 ROW_KEYS = ("first", "end", "switch")
-"""Keys that hold a row of ``Recording.events``."""
+"""Keys that hold an index into ``Recording.events``."""
 
 MEASURES = (
     "time_us",  # time of the node, hooks excluded; in PyTorch those that only pass on what they get, and leaves
@@ -130,7 +130,7 @@ class OperationData(TypedDict, total=False):
     """Data of ``operation``, ``inplace`` and ``cut``; ``Event.op`` is ``operators.canonical`` of what was called."""
 
     written: str
-    """What the program calls it, where that is another name: ``subtract_`` for ``sub``, ``half`` for ``to``."""
+    """The name that the program calls, if it differs: ``subtract_`` for ``sub``, ``half`` for ``to``."""
     inputs: list[int]
     """Tensors among the arguments, in order, lists flattened."""
     outputs: list[int]
@@ -152,32 +152,32 @@ class OperationData(TypedDict, total=False):
     run: int
     """Number of the backward pass inside which it happened (recomputation, hooks, double backward)."""
     values: dict[str, Values]
-    """Summaries, by tensor number as text; only of tensors that are non-finite, saturated or otherwise telling."""
+    """Summaries by tensor number as text; only of tensors that are non-finite, saturated or otherwise significant."""
     range: list[Annotated[list[float], 2] | None]
-    """``[min, max]`` of each floating output (NaN if any is); None where it was not taken (``figure_schedule``)."""
+    """``[min, max]`` of each floating output (NaN if any is); None if not recorded (``figure_schedule``)."""
     checksum: list[float | None]
-    """Sum of each floating output: two runs of one program are compared by it."""
+    """Sum of each floating output, by which two runs of one program are compared."""
     entered: dict[str, Annotated[list[float], 3]]
-    """Minimum, maximum and sum of floating inputs that no recorded call made, where they first come up, by tensor."""
+    """Minimum, maximum and sum of floating inputs that no recorded call made, at their first use, by tensor."""
     transformed: bool
-    """It was made inside a transform of ``torch.func``: its tensors are wrappers, of which nothing is known outside."""
+    """It was called inside a transform of ``torch.func``: its tensors are wrappers, unknown outside."""
     flat_share: float
     """Share of entries where the function's slope is zero in its dtype (tanh, sigmoid, relu, softmax, ...)."""
     evaluating: bool
-    """Of dropout: the innermost module around the call was in evaluation mode."""
+    """For dropout: the innermost module around the call was in evaluation mode."""
     duplicates: int
-    """Repeated indices of an indexed write without accumulation, when there are any."""
+    """Number of repeated indices of an indexed write without accumulation, if any."""
     time_us: float
     error: str
     """``"Type: message"`` of the exception that the call raised."""
     # inplace:
     target: int
     version: list[int]
-    """Before and after."""
+    """Version counter before and after."""
     gradient_of: int
     """The leaf whose ``.grad`` it wrote into."""
     through: str
-    """Way to the memory: ``data detach numpy dlpack storage view out``, or nothing."""
+    """How the memory was reached: ``data detach numpy dlpack storage view out``, or nothing."""
     part: list[list[int]]
     """Offset, sizes and strides, in entries of the memory, of what ``target[index] = value`` wrote."""
     overlap: bool
@@ -186,14 +186,14 @@ class OperationData(TypedDict, total=False):
     reason: str
     """``detach data item tolist numpy copy no_grad inference integer nondifferentiable create_graph deepcopy``."""
     stack: list[StackFrame]
-    """The user's frames, innermost first: at most four of any call, all of a cut or an in-place write."""
+    """The user's frames, innermost first: at most four for a call, all for a cut or an in-place write."""
 
 
 class BackwardData(TypedDict, total=False):
     """Data of ``backward`` and ``backward-end``."""
 
     run: int
-    """Number of the run, from 0 over the whole recording."""
+    """Number of the backward pass, from 0 over the whole recording."""
     snapshot: int
     roots: list[int]
     root_shapes: list[list[int]]
@@ -204,23 +204,23 @@ class BackwardData(TypedDict, total=False):
     create_graph: bool
     gradients_given: bool
     device: str
-    """Device of the roots, if not the CPU: times of nodes are then those of launching kernels, not of running them."""
+    """Device of the roots, if not the CPU: times of nodes are then those of kernel launches, not of computations."""
     nested: bool
     thread: int
     seconds: float
     began: float
-    """When it began, by the clock that only intervals are taken from; from level ``backward`` on."""
+    """Start time, on a monotonic clock; from level ``backward`` on."""
     nodes: int
     error: str
     error_type: str
     problem: str
-    """Why there is no snapshot, when one was tried."""
+    """Why there is no snapshot, although one was tried."""
     stack: list[StackFrame]
     failed_node: int
-    """Node (sequence number) that was running when the run raised."""
+    """Node (sequence number) that was running when the pass raised."""
     kept_norms: dict[str, float]
-    """Of ranks: norm of what each leaf that got a gradient has in ``.grad`` once everything hooked to the run is
-    done, so after a reduction; by tensor number as text."""
+    """For ranks: norm of ``.grad`` of each leaf that got a gradient, after all hooks of the pass, so after a reduction;
+    by tensor number as text."""
 
 
 class LeafData(TypedDict, total=False):
@@ -229,16 +229,17 @@ class LeafData(TypedDict, total=False):
     tensor: int
     run: int
     before: str
-    """What ``.grad`` was: ``"none"``, ``"zero"`` or ``"kept"`` (non-zero values that the new ones were added to)."""
+    """State of ``.grad`` before: ``"none"``, ``"zero"`` or ``"kept"`` (nonzero values to which the new ones were
+    added)."""
     version: int
-    """Of the leaf: a later accumulation with another version means that the leaf was updated in between."""
+    """Version counter of the leaf: if it differs at a later accumulation, the leaf was updated in between."""
     grad: Values
     grad_norm: float
     change: str
     """``"requires_grad"``, ``"grad-cleared"``, ``"grad-zeroed"``, ``"grad-set"``, ``"written"``."""
     value: bool
     given: int
-    """The tensor that a leaf was given as its ``.grad``, or whose memory it was given by ``.data = ...``."""
+    """The tensor assigned to a leaf's ``.grad``, or whose memory the leaf got by ``.data = ...``."""
     leaf: bool
     retains_grad: bool
     names: list[str]
@@ -254,15 +255,15 @@ class HookData(TypedDict, total=False):
     tensor: int
     node: int
     owner: int
-    """The module that it hangs on, from 0; ``type`` is its class."""
+    """Number of the module with the hook, from 0; ``type`` is its class."""
     type: str
     method: str
-    """How it was hung there: ``register_forward_hook``; ``returns``: the line at which it returns something."""
+    """How it was registered: ``register_forward_hook``; ``returns`` is the line at which it returns something."""
     returns: int
     hook: str
     run: int
     in_place: bool
-    """It changed the gradient that it was given; ``zeroed``: it made nothing but zeros of one with other entries."""
+    """It changed the incoming gradient in place; ``zeroed``: it turned a nonzero gradient into zeros."""
     returned: bool
     zeroed: bool
 
@@ -277,9 +278,9 @@ class FunctionData(TypedDict, total=False):
     inputs: list[int]
     outputs: list[int]
     forward_line: list[object]
-    """``[file, line, function]`` of the definition of ``forward``; ``backward_line`` alike."""
+    """``[file, line, function]`` of the definition of ``forward``; ``backward_line`` of ``backward``."""
     forward_end: int
-    """The last line of it; ``backward_end`` alike."""
+    """Its last line; ``backward_end`` that of ``backward``."""
     backward_line: list[object]
     backward_end: int
     return_line: int | None
@@ -287,10 +288,10 @@ class FunctionData(TypedDict, total=False):
     argument_count: int
     gradient_count: int
     shapes: list[object]
-    """Of inputs that are tensors (None otherwise); ``gradient_shapes`` of what backward returned."""
+    """Shapes of the inputs (None if not a tensor); ``gradient_shapes`` those of what backward returned."""
     gradient_shapes: list[object]
     spread: bool
-    """Entries of a gradient that backward got shared memory: ``sum`` hands one number to all."""
+    """Entries of a gradient that backward received shared memory: ``sum`` passes one number to all."""
     parameters: list[str]
     """Names of ``forward``'s parameters after ``ctx``."""
     kept: dict[str, str]
@@ -302,39 +303,40 @@ class FunctionData(TypedDict, total=False):
     order: int
     """1: first derivative, 2: second."""
     relative_error: float
-    """0.0 where the two agree; the rest only where they do not."""
+    """0.0 if the two agree; the remaining keys are present only if they do not."""
     argument: int
     analytic: float
-    """Derivative of the sum of the outputs (each times some incoming gradient unless ``ones``) by one entry."""
+    """Derivative of the sum of the outputs (weighted by incoming gradients unless ``ones``) by one entry."""
     numeric: float
     index: list[int]
     factor: float
-    """Analytic by numeric derivative, where that is the same in all directions."""
+    """Analytic divided by numeric derivative, if the same in all directions."""
     ones: bool
     constant: bool
-    """Backward returns something even when the incoming gradient is zero; ``missing``: it returned None."""
+    """Backward returns something even for an incoming gradient of zeros; ``missing``: it returned None."""
     missing: bool
     exchanged: int  # the argument that has this one's derivative, and this one its
     reason: str
-    """``"spread"``: backward differs for gradients whose entries share memory; ``"drawn"``: it draws numbers anew."""
+    """``"spread"``: backward is wrong for gradients whose entries share memory; ``"drawn"``: it draws new random
+    numbers."""
     incoming: bool
-    """Of a second derivative: it is that with respect to the incoming gradient."""
+    """For a second derivative: it is with respect to the incoming gradient."""
 
 
 class CheckpointData(TypedDict, total=False):
     """Data of ``checkpoint``."""
 
     action: str
-    """``"forward"``, ``"recompute"`` or ``"ended"``; ``"reentrant"`` where a reentrant one computes its block."""
+    """``"forward"``, ``"recompute"`` or ``"ended"``; ``"reentrant"`` when a reentrant checkpoint computes its block."""
     function: str
     block: int
     first: int
-    """Row of the first event inside; ``end`` is one past the last one."""
+    """Index of the first event inside; ``end`` is one past the last."""
     end: int
     mixed: bool
-    """Several threads were being watched: rows in between may be of others."""
+    """Several threads were being watched: events in between may be of others."""
     keeps_random_state: bool
-    """Whether the recomputation draws the same random numbers as the forward."""
+    """Whether the recomputation draws the same random numbers as the forward pass."""
     run: int
 
 
@@ -342,20 +344,20 @@ class SummaryData(TypedDict, total=False):
     """Data of ``summary``, which replaces the dropped steps of a long program (``kept_steps``)."""
 
     first_step: int
-    """Number of the first one, from 0 over the whole program."""
+    """Number of the first dropped step, from 0 over the whole program."""
     steps: int
     runs: int
-    """Their backward passes, ``seconds`` these took, and ``kinds``, how many events of each kind there were."""
+    """Number of their backward passes; ``seconds`` is their duration, ``kinds`` the number of events of each kind."""
     seconds: float
     kinds: dict[str, int]
     norms: dict[str, list[float]]
-    """Leaf -> how many gradients arrived there; least, greatest and mean of their norms."""
+    """Leaf -> number of gradients that arrived there; least, greatest and mean of their norms."""
     continuous: bool
-    """A step like the one after it was once seen to follow one like the one before it: nothing seems to be missing."""
+    """Steps like those before and after the gap were once seen in succession: nothing seems to be missing."""
 
 
 REPEATED_KEYS = ("names", "output_names", "arguments", "stack")
-"""Keys whose values the events of one line have in common; such values may be one object, which is never changed."""
+"""Keys whose values are equal for all events of one line; such values may be shared objects, never modified."""
 
 DATA_OF_KIND: dict[str, type] = {
     "operation": OperationData,
@@ -388,4 +390,4 @@ DATA_OF_KIND: dict[str, type] = {
     "error": ErrorData,
     "summary": SummaryData,
 }
-"""The data of each kind of event."""
+"""Kind of event -> type of its data."""

@@ -19,13 +19,13 @@ _PLAIN: dict[Any, frozenset[type]] = {
     str: frozenset({str}),
     bool: frozenset({bool}),
 }
-"""What a declared type is in JSON, where whole numbers need no decimal point."""
+"""Declared type -> its types in JSON, where integers need no decimal point."""
 
 
 def data_checked(kind: str, data: dict[str, Any]) -> None:
-    """Raise ``TypeError`` where a key of an event's data has another type than its kind declares.
+    """Raise ``TypeError`` where a value in an event's data does not have the type declared for its kind.
 
-    Keys and kinds that are not declared are left alone: a later version may have written them.
+    Keys and kinds that are not declared are ignored: a later version may have written them.
 
     >>> data_checked("accumulate", {"tensor": 3, "before": "none"})
     >>> data_checked("accumulate", {"before": 7})
@@ -48,12 +48,12 @@ def _checks_of_kind(kind: str) -> dict[str, Check]:
 
 @cache
 def _checks_of_keys(declared: Any) -> dict[str, Check]:
-    """A check for each key of a ``TypedDict``."""
+    """Return a check for each key of a ``TypedDict``."""
     return {key: _check_of(hint) for key, hint in get_type_hints(declared, include_extras=True).items()}
 
 
 def _check_of(hint: Any) -> Check:
-    """The check for one declared type."""
+    """Return the check for one declared type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is object:
         return lambda value: True
@@ -86,12 +86,12 @@ def _check_of(hint: Any) -> Check:
 
 
 def _fit(numbers: list[float]) -> bool:
-    """As ``all_fit``, of numbers alone, most of which lie between these bounds whatever they are."""
+    """Like ``all_fit``, for numbers only, nearly all of which lie between these bounds."""
     return not numbers or (-LARGEST <= min(numbers) and max(numbers) <= LARGEST) or all_fit(numbers)
 
 
 def _either(first: Check, *others: Check) -> Check:
-    """Whether a value passes one of these checks."""
+    """Return a check that accepts what one of these checks accepts."""
     if not others:
         return first
     rest = _either(*others)
@@ -99,7 +99,7 @@ def _either(first: Check, *others: Check) -> Check:
 
 
 def _has_keys(checks: dict[str, Check]) -> Check:
-    """Whether a value is an object of which every declared key has its type."""
+    """Return a check for an object whose declared keys have their types."""
     return lambda value: (
         type(value) is dict and all(checks[key](entry) for key, entry in value.items() if key in checks)
     )

@@ -1,6 +1,6 @@
 """``Recording``: the graphs and the stream of events of one run, independent of any engine.
 
-Events are listed in the order in which they happened. They are what causes are found in: which line detached a tensor,
+Events are listed in the order in which they happened. The diagnosis finds causes in them: which line detached a tensor,
 wrote in place, freed a graph, or never ran.
 """
 
@@ -270,7 +270,7 @@ def _check_graphs_of(recording: Recording) -> None:
     for event in recording.events:
         number = event.data.get("snapshot")
         if number is not None and (type(number) is not int or not 0 <= number < count):
-            raise ValueError(f"an event tells of graph {number} of {count}")
+            raise ValueError(f"an event refers to graph {number} of {count}")
 
 
 def _check_tensors_of(recording: Recording) -> None:
@@ -284,7 +284,7 @@ def _check_tensors_of(recording: Recording) -> None:
                 rows += entries_checked(data[key])
         for row in rows:
             if row is not None and (type(row) is not int or not 0 <= row < count):
-                raise ValueError(f"an event tells of tensor {row!r} of {count}")
+                raise ValueError(f"an event refers to tensor {row!r} of {count}")
         for key in NAMES_KEYS:
             for name in entries_checked(data[key]) if key in data else ():
                 text_checked(name)
@@ -308,7 +308,7 @@ def _source_lines(plain: Plain) -> dict[int, str]:
 
 
 _AS_IT_IS = frozenset({str, int, bool, type(None)})
-"""Types whose values JSON can always say; asked first, since nearly all values in a recording are of these."""
+"""Types whose values are valid JSON; checked first, since nearly all values have one of these."""
 
 
 def _plain(value: Any, path: tuple[Plain, ...], flags: list[list[Plain]]) -> Plain:
@@ -337,7 +337,7 @@ def _plain(value: Any, path: tuple[Plain, ...], flags: list[list[Plain]]) -> Pla
 
 
 def _finite(value: float, path: tuple[Plain, ...], flags: list[list[Plain]]) -> float | None:
-    """Return ``value``, or None after flagging it when JSON cannot say it."""
+    """Return ``value``, or None after flagging it if JSON cannot represent it."""
     if math.isfinite(value):
         return value
     flags.append([list(path), nonfinite_word(value)])
@@ -346,7 +346,7 @@ def _finite(value: float, path: tuple[Plain, ...], flags: list[list[Plain]]) -> 
 
 def _put(data: Plain, path: Plain, value: float) -> None:
     """Set the entry at ``path`` in nested lists and dictionaries."""
-    *way, last = path
-    for step in way:
+    *parents, last = path
+    for step in parents:
         data = data[step]
     data[last] = value

@@ -15,9 +15,9 @@ a check needs in every pass (``Site.ranged``), the range is always computed.
 from __future__ import annotations
 
 AT_FIRST = 2
-"""Runs from the beginning of a recording in which all statistics are computed."""
+"""Backward passes at the beginning of a recording in which all statistics are computed."""
 EVERY = 17
-"""Of later runs one in so many; a prime, so that of the several runs of a step each gets its turn."""
+"""After that, one pass in so many; a prime, so that each of the several passes of a step gets its turn."""
 
 
 class FigureSchedule:
@@ -26,10 +26,10 @@ class FigureSchedule:
     def __init__(self, *, always: bool = False) -> None:
         self._always = always
         self.whole = True
-        """Whether the next run is one of those in which all statistics are computed."""
+        """Whether all statistics are computed in the next pass."""
 
     def comes(self, run: int) -> None:
-        """The next run has this number."""
+        """Set the number of the next pass."""
         self.whole = self.takes_all(run)
 
     def takes_all(self, run: int) -> bool:

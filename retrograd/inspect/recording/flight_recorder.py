@@ -1,7 +1,7 @@
 """Reads dumps of PyTorch's flight recorder (``fr_trace.rank0``) as recordings that hold only collectives.
 
-A dump is a pickle of dictionaries, lists, strings and numbers. Anything that would call or import something is refused,
-so that a file from an untrusted source may be read.
+A dump is a pickle of dictionaries, lists, strings and numbers. Anything that would call or import something is
+rejected, so that a file from an untrusted source may be read.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ..program.texts import plain_lines
 from .events import Event, Recording
 
 ENGINE = "flight recorder"
-"""What such a recording notes as its engine."""
+"""Name of the engine in such recordings."""
 _MARK = b"\x80"
-"""The first byte of a pickle, with which no text begins."""
+"""The first byte of a pickle; no text begins with it."""
 _ALL = "0"
 """PyTorch's name of the group of all processes."""
 _FIRST_GROUP = 1000
-"""Number of the first other group: those of recordings that ranks made themselves are far below."""
+"""Number of the first other group, far above the numbers in ordinary recordings."""
 _DTYPES = {
     "Float": "float32",
     "Double": "float64",
@@ -44,7 +44,7 @@ _DTYPES = {
 
 
 def is_dump(path: str) -> bool:
-    """Whether a file is a pickle, as dumps are, and no program."""
+    """Whether a file is a pickle, as dumps are, and not a program."""
     try:
         with open(path, "rb") as file:
             return file.read(1) == _MARK
@@ -55,7 +55,7 @@ def is_dump(path: str) -> bool:
 def load_dump(path: str) -> Recording:
     """Read a dump; its rank is the number at the end of its name.
 
-    Raises ``RecordingError`` when it is none, and ``OSError``.
+    Raises ``RecordingError`` if the file is not a dump, and ``OSError``.
     """
     with open(path, "rb") as file:
         content = file.read()
@@ -73,14 +73,14 @@ def load_dump(path: str) -> Recording:
 
 
 class _Plain(pickle.Unpickler):
-    """Makes numbers, texts and containers, and nothing else."""
+    """Unpickles numbers, texts and containers, and nothing else."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
-        """Refuse whatever is to be imported."""
+        """Reject every import."""
         raise pickle.UnpicklingError(f"it asks for {module}.{name}")
 
     def persistent_load(self, pid: Any) -> NoReturn:
-        """Refuse references to objects outside the file."""
+        """Reject references to objects outside the file."""
         raise pickle.UnpicklingError("it refers to something outside")
 
 
@@ -107,7 +107,7 @@ def _recording(plain: dict[str, Any], rank: int) -> Recording:
 
 
 def _texts(events: list[Event]) -> dict[str, dict[int, str]]:
-    """Return the text of each line that is mentioned, where its file is here."""
+    """Return the text of each recorded line whose file exists here."""
     found: dict[str, dict[int, str]] = {}
     for event in events:
         if event.source is not None:
@@ -117,9 +117,9 @@ def _texts(events: list[Event]) -> dict[str, dict[int, str]]:
     return found
 
 
-def _ranks(told: Any) -> list[int]:
-    """Return the ranks of a group, which a dump has as text: ``[0, 1]``."""
-    return [int(one) for one in (ast.literal_eval(told) if isinstance(told, str) else told)]
+def _ranks(ranks: Any) -> list[int]:
+    """Return the ranks of a group, which dumps write as text: ``[0, 1]``."""
+    return [int(one) for one in (ast.literal_eval(ranks) if isinstance(ranks, str) else ranks)]
 
 
 def _number(name: str) -> int:
@@ -128,7 +128,7 @@ def _number(name: str) -> int:
 
 
 def _event(entry: dict[str, Any], group: int) -> Event:
-    """Return one collective, or a message from one rank to another."""
+    """Return the event of one collective, or of a message from one rank to another."""
     name = entry["profiling_name"].rpartition(":")[2].partition(" ")[0]
     lines = list(_lines(entry.get("frames") or ()))
     data: dict[str, Any] = {"group": group, "shapes": [list(map(int, size)) for size in entry["input_sizes"]]}

@@ -13,7 +13,7 @@ from .events import OPERATIONS, Event, Recording
 
 
 def with_forward(recording: Recording) -> Recording:
-    """Return a recording to draw: one without a backward graph has that of its last forward pass, if it holds one."""
+    """Return a recording to draw: without backward graphs, it gets the graph of its last forward pass, if any."""
     if recording.graphs:
         return recording
     made = forward_graph(recording)
@@ -23,24 +23,24 @@ def with_forward(recording: Recording) -> Recording:
 
 
 def forward_graph(recording: Recording) -> Graph | None:
-    """Return the graph of the last calls that hang together by what they pass on, None if there are no calls."""
+    """Return the graph of the last connected calls, None if there are no calls."""
     calls = _Calls(recording)
     return calls.graph() if calls.rows else None
 
 
 class _Calls:
-    """The calls of a recording, and which takes what of which."""
+    """The calls of a recording, and the data flow between them."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._names = _names(recording)
-        """Name and scope of each parameter; what made or filled it is no part of a forward pass."""
+        """Name and scope of each parameter; the calls that initialised it do not belong to a forward pass."""
         self.rows: list[int] = []
         self._takes: dict[int, list[tuple[int, int, int]]] = {}
-        """Per call the calls that it takes results of: input number, row, output number."""
+        """Call -> the calls whose results it uses: input number, event index, output number."""
         self._users: dict[int, list[int]] = {}
         self._leaves: dict[int, list[tuple[int, int]]] = {}
-        """Per call the tensors that it takes and no call made: input number, tensor."""
+        """Call -> the tensors it uses that no call made: input number, tensor."""
         made: dict[int, tuple[int, int]] = {}
         for row, event in enumerate(recording.events):
             given = [tensor for tensor in _given(event) if tensor not in self._names]
@@ -62,13 +62,13 @@ class _Calls:
                 self._users.setdefault(giver[0], []).append(row)
 
     def _is_step_of(self, giver: int, row: int) -> bool:
-        """Whether a call only prepares leaves for another one of the same call of the program: the weight of linear."""
+        """Whether a call only prepares leaves for another one in the same call of the program: linear's weight."""
         one, other = self._recording.events[giver], self._recording.events[row]
         same = one.op == other.op and one.source == other.source and one.data.get("scope") == other.data.get("scope")
         return same and not self._takes[giver]
 
     def _last(self) -> list[int]:
-        """Return the calls that hang together with the last one, latest first."""
+        """Return the calls that are connected with the last one, latest first."""
         found, waiting = {self.rows[-1]}, deque([self.rows[-1]])
         while waiting:
             row = waiting.popleft()
@@ -102,7 +102,7 @@ class _Calls:
 
 
 def _given(event: Event) -> list[int]:
-    """Return the tensors that a call gave or wrote into."""
+    """Return the tensors that a call returned or wrote into."""
     if event.kind not in OPERATIONS and event.kind != "function":
         return []
     given: list[int] = event.data.get("outputs") or []

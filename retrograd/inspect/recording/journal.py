@@ -20,62 +20,63 @@ from .events import Event
 from .tensor_facts import TensorFacts
 
 Note = tuple[Any, ...]
-"""What makes the event, a ``Maker`` or its number, and behind it the facts.
+"""A ``Maker`` or its number, followed by the facts of which it makes the event.
 
-A note of numbers, texts and tuples of these alone is none of those that Python's garbage collector looks through again
-and again, so those that are taken most often have a number in place of everything that they share.
+Python's garbage collector does not track a note that contains only numbers, texts and tuples of these, so the most
+frequent notes have a number in place of everything they share.
 """
 
 
 class Rows(dict[int, Any]):
-    """What is known of each tensor, by number; where a note is going to fill it in, the number of its memory alone."""
+    """The facts of each tensor, by number; only the number of its memory if a note has yet to fill them in."""
 
     def __missing__(self, number: int) -> TensorFacts:
-        """Return a substitute for a tensor that was dropped; what is written to it is discarded."""
+        """Return a substitute for a dropped tensor; what is written to it is discarded."""
         return TensorFacts()
 
     def facts(self, number: int) -> TensorFacts:
-        """Return what is known about a tensor; next to nothing if its note never came."""
+        """Return the facts of a tensor; nearly none if its note never came."""
         found = self[number]
         return TensorFacts(storage=found) if isinstance(found, int) else found
 
 
 Maker = Callable[[Note, int, Rows], Event]
-"""Gets a note, the row of its event and the rows of all tensors, of which it fills those that the note is to fill."""
+"""Makes an event from a note, its index and the rows of all tensors; also fills in the tensors that the note
+introduces."""
 
 
 class Journal:
-    """The events and the rows of tensors of one recording, notes among them."""
+    """The events and tensors of one recording, some still as notes."""
 
     def __init__(self) -> None:
         self.entries: list[Any] = []
-        """Events and notes, in the order in which things happened, without those that were dropped."""
+        """Events and notes in order, without those that were dropped."""
         self.rows = Rows()
         self.pieces: list[tuple[int, int]] = [(0, 0)]
-        """Where entries follow one another without a gap: index of the first one, and its row."""
+        """Stretches without gaps: position of the first entry, and its event index."""
         self._makers: list[Maker] = []
         self._made = 0
-        """Entries that are events, from the beginning."""
+        """How many entries, from the beginning, are events already."""
         self._lock = reentrant_lock()
         self._making = False
 
     def __len__(self) -> int:
-        """How many events there were, with those that were dropped: the row of the next one."""
+        """Number of events, including dropped ones: the index of the next one."""
         index, row = self.pieces[-1]
         return row + len(self.entries) - index
 
     @property
     def has_gaps(self) -> bool:
-        """Whether something was dropped."""
+        """Whether events were dropped."""
         return self.pieces != [(0, 0)]
 
     def maker(self, make: Maker) -> int:
-        """Return the number by which notes name what makes their events."""
+        """Return the number by which notes refer to ``make``."""
         self._makers.append(make)
         return len(self._makers) - 1
 
     def add(self, event: Event) -> int:
-        """Add an event, and return its row; other threads may add notes meanwhile."""
+        """Add an event and return its index; other threads may add notes meanwhile."""
         entries = self.entries
         entries.append(event)
         place = len(entries) - 1
@@ -85,12 +86,12 @@ class Journal:
         return row + place - index
 
     def index(self, row: int) -> int:
-        """Return the place among the entries of a row that was not dropped."""
+        """Return the position among the entries of an event that was not dropped."""
         index, first = self.pieces[bisect_right(self.pieces, row, key=itemgetter(1)) - 1]
         return index + row - first
 
     def drop(self, begin: int, end: int) -> None:
-        """Drop the events from one row to before another; none of them was dropped yet, and all are made."""
+        """Drop the events with indices from ``begin`` to before ``end``; all are made, and none was dropped before."""
         with self._lock:
             place = bisect_right(self.pieces, begin, key=itemgetter(1)) - 1
             index, row = self.pieces[place]
@@ -103,7 +104,7 @@ class Journal:
             self.pieces[place + (first > index) :] = following
 
     def settle(self) -> None:
-        """Make the events of all notes."""
+        """Turn all notes into events."""
         if self._made == len(self.entries):
             return
         with self._lock:  # which a handler of signals may get while this thread has it
@@ -116,11 +117,11 @@ class Journal:
                 self._making = False
 
     def events(self) -> list[Event]:
-        """Return the events that were made: the entries themselves, unless another thread has added notes meanwhile."""
+        """Return the events made so far: the entries themselves, unless another thread has added notes meanwhile."""
         return self.entries if self._made == len(self.entries) else self.made()
 
     def made(self) -> list[Event]:
-        """Return the events that were made, apart from the journal: a thread that runs on may still add to that."""
+        """Return a copy of the events made so far: a thread that still runs may add to the journal."""
         return self.entries[: self._made]
 
     def _make(self) -> None:

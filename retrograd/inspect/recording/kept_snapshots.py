@@ -13,30 +13,30 @@ from .events import Event
 MAX_ROWS = 2_000_000
 """Nodes kept in one recording, about 1 GB; equal graphs count once.  Beyond that only the last graph is kept."""
 _MOST_REMEMBERED = 50_000
-"""Entries of the longest columns that are remembered as equal."""
+"""Largest columns that are cached as equal."""
 _SHARED = (*NODE_COLUMNS, *EDGE_COLUMNS, "roots", "root_names")
 _read_shared = attrgetter(*_SHARED)
 
 
 class KeptSnapshots:
-    """Adds graphs to those of a recording; it knows no more of that, which so dies with its last reader."""
+    """Adds graphs to a recording, without a reference to it, so that it can be freed."""
 
     def __init__(self, snapshots: list[Graph]) -> None:
         self._snapshots = snapshots
         self._columns = _Columns()
         self._graphs = 0
         self.count = 0
-        """How many there were, without those that gave way to others: the number of the next one."""
+        """Number of graphs so far, without replaced ones: the number of the next one."""
         self.numbers: list[int] = []
-        """Of those that are kept."""
+        """Numbers of the graphs that are kept."""
         self._rows = 0
         self._full_at: Event | None = None
-        """The event whose snapshot gives way to the next one, once the recording is full."""
+        """Once the recording is full: the event whose snapshot is replaced by the next one."""
 
     def keep(self, event: Event, snapshot: Graph) -> set[SourceLine]:
-        """Add a snapshot, labelled by its place among graphs; return its lines that the one before does not have.
+        """Add a snapshot, labelled by its index; return its source lines that the previous one lacks.
 
-        It shares what is the same as in the one before; steps of a training loop mostly are.
+        It shares equal columns with the previous one; steps of a training loop mostly have them.
         """
         snapshot.label = f"backward {self._graphs}"
         self._graphs += 1
@@ -55,7 +55,7 @@ class KeptSnapshots:
         return {line for line in snapshot.source if line is not None}
 
     def sizes(self, begin: int, end: int) -> list[int]:
-        """Return how many nodes those graphs have whose numbers lie between these."""
+        """Return the numbers of nodes of the graphs with numbers from ``begin`` to before ``end``."""
         return list(map(len, self._snapshots[self._place(begin) : self._place(end)]))
 
     def drop(self, begin: int, end: int) -> None:
@@ -67,7 +67,7 @@ class KeptSnapshots:
         return bisect_left(self.numbers, number)
 
     def _share(self, snapshot: Graph, earlier: Graph) -> bool:
-        """Let equal columns be one object; True if everything is the same."""
+        """Make equal columns one object; return whether all are equal."""
         same = snapshot.engine == earlier.engine and not snapshot.is_measured and not earlier.is_measured
         columns, known_columns = _read_shared(snapshot), _read_shared(earlier)
         if all(map(is_, columns, known_columns)):
@@ -82,7 +82,7 @@ class KeptSnapshots:
         return same
 
     def _make_room(self, event: Event, rows: int) -> None:
-        """Count the nodes of a graph like no other; the one before gives way to it if there are too many."""
+        """Count the nodes of a new graph; if there are too many, it replaces the previous one."""
         if self._rows <= MAX_ROWS or not self._snapshots:
             self._rows += rows
             return
@@ -95,7 +95,7 @@ class KeptSnapshots:
 
 
 class _Columns:
-    """Compares columns, and remembers the latest equal ones: a source may give the same object again and again."""
+    """Compares columns, and caches the latest equal ones, since a source may pass the same object repeatedly."""
 
     def __init__(self) -> None:
         self._equal: dict[str, tuple[list[Any], list[Any]]] = {}
@@ -115,7 +115,7 @@ class _Columns:
 
 
 def _number_from_zero(snapshot: Graph) -> None:
-    """Count sequence numbers from the oldest node on, so that two runs and two equal steps give the same."""
+    """Number nodes from the oldest on, so that equal runs and equal steps have equal numbers."""
     first = min([number for number in snapshot.seq if number is not None], default=0)
     if first:
         snapshot.seq = [None if number is None else number - first for number in snapshot.seq]

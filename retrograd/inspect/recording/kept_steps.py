@@ -26,18 +26,18 @@ from .tensor_table import TensorTable
 KEPT = 200
 """Steps kept by default."""
 FEWEST = 4
-"""Steps of which one of each sort can be kept."""
+"""Fewest steps with which one of each kind can be kept."""
 _MOST_EVENTS = 150_000
-"""Events beyond which fewer steps are kept, about 100 MB; not fewer than these of each sort:"""
+"""Events beyond which fewer steps are kept, about 100 MB; but at least so many of each kind:"""
 _LEAST = 2
 _BATCH = 16
-"""Steps that are looked at together, once there are more than are kept."""
+"""Steps that are examined together, once there are more than are kept."""
 _WAITING = 8
-"""Steps that may still be kept for the sake of the next one."""
+"""Steps that may still be kept because of the next one."""
 _PATIENCE = 16
-"""Steps of other optimizers after which one of them sets the pace."""
+"""Steps of other optimizers after which one of them defines the steps."""
 _LONG = 20_000
-"""Events after which a step ends with a backward pass, whether an optimizer steps or not."""
+"""Events after which a step ends with a backward pass, even without an optimizer step."""
 _REMEMBERED = 100_000
 """Forms of steps, and pairs of them, that are remembered."""
 _REMEMBERED_STEPS = 32
@@ -45,7 +45,7 @@ _REMEMBERED_STEPS = 32
 
 
 class Mark(NamedTuple):
-    """A moment: the row of the next event, and the numbers of the next tensor, memory and graph."""
+    """A point in the recording: index of the next event, and numbers of the next tensor, memory and graph."""
 
     row: int
     tensor: int
@@ -55,23 +55,23 @@ class Mark(NamedTuple):
 
 @dataclass(slots=True)
 class Gap:
-    """Steps that were dropped, one after the other."""
+    """Consecutive steps that were dropped."""
 
     first: int
-    """Number of the first one."""
+    """Number of the first dropped step."""
     steps: int = 0
     runs: int = 0
     seconds: float = 0.0
     kinds: Counter[str] = field(default_factory=Counter)
     norms: dict[int, list[float]] = field(default_factory=dict)
-    """Leaf -> how many gradients arrived there, least, greatest and sum of their norms."""
+    """Leaf -> number of gradients that arrived there; least, greatest and sum of their norms."""
     latest: deque[Step] = field(default_factory=deque)
-    """The last of them, without their events: steps that are kept may use their tensors."""
+    """The last dropped steps, without events: steps that are kept may use their tensors."""
     continuous: bool = True
-    """Whether the step after it was once seen to follow the one before it."""
+    """Whether steps like those around the gap were once seen in succession."""
 
     def event(self) -> Event:
-        """Return the event that replaces all dropped events."""
+        """Return the summary event that replaces all dropped events."""
         norms = {str(leaf): [*figures[:3], figures[3] / figures[0]] for leaf, figures in self.norms.items()}
         data: dict[str, Any] = {"first_step": self.first, "steps": self.steps, "runs": self.runs}
         data |= {"seconds": self.seconds, "kinds": dict(sorted(self.kinds.items())), "norms": norms}
@@ -87,13 +87,13 @@ class Step:
     end: Mark
     form: Form
     new: bool
-    """Whether there was none like it before."""
+    """Whether no earlier step was like it."""
     bridge: bool = False
-    """Whether it is kept for the sake of the next one alone."""
+    """Whether it is kept only because of the next one."""
     handles: list[int] = field(default_factory=list)
-    """Of the hooks that it registered."""
+    """Handles of the hooks that it registered."""
     before: Gap | None = None
-    """What was dropped between the step before it that was kept, and this one."""
+    """The steps dropped between the previous kept step and this one."""
 
 
 class KeptSteps:
@@ -102,18 +102,18 @@ class KeptSteps:
     def __init__(self, most: int, journal: Journal, tensors: TensorTable, graphs: KeptSnapshots) -> None:
         self._journal, self._tensors, self._graphs = journal, tensors, graphs
         self._each = max(most // 4, 1)
-        """Steps kept of each sort: first ones, last ones, changed ones, samples."""
+        """Steps kept of each kind: first, last, changed, samples."""
         self._marks = [Mark(0, 0, 0, 0)]
-        """Where the steps begin that were not looked at yet."""
+        """Beginnings of the steps that were not examined yet."""
         self._batch = min(_BATCH, self._each)
         self._enough = max(most, FEWEST) + self._batch
         self._pace: int | None = None
         """The optimizer whose steps divide the program."""
         self._others = 0
         self._accumulates = False
-        """Whether a backward pass gave leaves their ``.grad``: then those that return gradients end no step."""
+        """Whether some backward pass filled ``.grad``: then passes that return gradients end no step."""
         self._runs = 0
-        """Backward runs under way."""
+        """Backward passes that are running."""
         self._due = False
         self._count = 0
         self._seen: set[int] = set()
@@ -122,26 +122,26 @@ class KeptSteps:
         self._waiting: deque[Step] = deque()
         self._recent: deque[Step] = deque()
         self.gap: Gap | None = None
-        """What was dropped after the last one of ``kept``."""
+        """The steps dropped after the last of ``kept``."""
         self._stride = 1
         self._living: set[int] = set()
 
     # -- where steps end
 
     def run_begins(self, *, accumulates: bool) -> None:
-        """Note that a backward pass began, which gives leaves their ``.grad`` or returns gradients."""
+        """Note that a backward pass begins, which fills ``.grad`` or returns gradients."""
         self._runs += 1
         if self._pace is None and (accumulates or not self._accumulates):
             self._accumulates, self._due = accumulates, True
 
     def run_ended(self) -> None:
-        """It ended."""
+        """Note that the backward pass ended."""
         self._runs = max(self._runs - 1, 0)
         if not self._runs and (self._due or len(self._journal) - self._marks[-1].row > _LONG):
             self._mark()
 
     def stepped(self, optimizer: int) -> None:
-        """An optimizer steps."""
+        """Note that an optimizer steps."""
         if self._pace is None or self._others >= _PATIENCE:
             self._pace = optimizer
         self._others = 0 if optimizer == self._pace else self._others + 1
@@ -161,7 +161,7 @@ class KeptSteps:
     # -- which are kept
 
     def _take(self) -> None:
-        """Look at all steps that have ended."""
+        """Examine all steps that have ended."""
         self._journal.settle()
         self._living = self._tensors.alive()
         marks = self._marks
@@ -192,7 +192,7 @@ class KeptSteps:
             self._leave(self._recent.popleft())
 
     def _leave(self, step: Step) -> None:
-        """Keep or drop a step that is none of the last ones any more."""
+        """Keep or drop a step that is no longer among the last ones."""
         if len(self.kept) < self._each and self.gap is None and not self._waiting:
             self.kept.append(step)
         elif step.new:
@@ -215,7 +215,7 @@ class KeptSteps:
             self._thin()
 
     def _follows(self, step: Step) -> bool:
-        """Whether a step like this was once seen to follow one like the last one that is kept."""
+        """Whether a step like this once followed one like the last kept step."""
         return (self.kept[-1].form.calls, step.form.calls) in self._followed
 
     def _bridge(self, step: Step) -> None:
@@ -236,7 +236,7 @@ class KeptSteps:
             self.gap = self._dropped(step, self.gap)
 
     def _thin(self) -> None:
-        """Keep half as many of the steps between the first and the last ones."""
+        """Keep half of the steps between the first and the last ones."""
         while len(self._recent) > self._each:
             self._leave(self._recent.popleft())
         between = self.kept[self._each :]
@@ -256,7 +256,7 @@ class KeptSteps:
         self._drop_kept(doomed)
 
     def _drop_kept(self, doomed: set[int]) -> None:
-        """Drop kept steps; what was dropped before and after each is one gap then."""
+        """Drop kept steps; the gaps before and after each are joined."""
         left: list[Step] = []
         gap: Gap | None = None
         for step in self.kept:
@@ -279,7 +279,7 @@ class KeptSteps:
         return self._journal.entries[place : place + end.row - begin.row]
 
     def _dropped(self, step: Step, gap: Gap | None) -> Gap:
-        """Drop a step, and return the gap that it is part of."""
+        """Drop a step, and return the gap that contains it."""
         gap = gap or Gap(step.number)
         gap.steps += 1
         for event in self._events(step.begin, step.end):
@@ -303,31 +303,31 @@ class KeptSteps:
             self._forget(gap.latest.popleft(), everything=True)
 
     def _forget(self, step: Step, *, everything: bool) -> None:
-        """Forget the tensors of a step that have died; those with a name may have been used later."""
+        """Forget the dead tensors of a step; those with a name may have been used later."""
         rows, living = self._tensors.rows, self._living
         for number in range(step.begin.tensor, step.end.tensor):
             if number not in living and number in rows and (everything or not rows.facts(number).name):
                 del rows[number]
 
     def _like(self, step: Step) -> Step | None:
-        """Return the last kept step before one that made the same calls, if there is one also with the same shapes."""
-        alike = None
+        """Return the last earlier kept step that made the same calls, preferably with the same shapes."""
+        similar = None
         for one in reversed(self.kept):
             if one.number < step.number and one.form.shapes == step.form.shapes:
                 return one
-            if alike is None and one.number < step.number and _same_counts(one, step):
-                alike = one
-        return alike
+            if similar is None and one.number < step.number and _same_counts(one, step):
+                similar = one
+        return similar
 
     def finish(self) -> None:
-        """Nothing more is recorded: look at the last steps, and let the gap before them be one that could have been."""
+        """Examine the last steps at the end, and make the gap before them a plausible one."""
         if self.kept:
             self._take()
             while self._waiting and not self._follows(self._waiting[0]):
                 self._drop_waiting(1)
 
     def gaps(self) -> list[tuple[int, Gap]]:
-        """Return what was dropped, with the row of the event after it."""
+        """Return the gaps, with the index of the event after each."""
         found = [(step.begin.row, step.before) for step in self.kept if step.before is not None]
         if self.gap is not None:
             following = [*self._waiting, *self._recent][:1]
@@ -337,14 +337,14 @@ class KeptSteps:
         return found
 
     def stand_ins(self) -> list[tuple[Step, Step]]:
-        """Return dropped steps of which tensors may be used later, in order, with the kept ones that they are like."""
+        """Return dropped steps whose tensors may be used later, in order, with the kept steps that replace them."""
         dropped = [step for _, gap in self.gaps() for step in gap.latest]
         found = ((step, self._like(step)) for step in dropped)
         return [(step, like) for step, like in found if like is not None]
 
 
 def _same_counts(one: Step, other: Step) -> bool:
-    """Whether two steps made the same calls, and as many tensors and hooks."""
+    """Whether two steps made the same calls, and equally many tensors and hooks."""
     return (
         one.form.calls == other.form.calls
         and len(one.handles) == len(other.handles)
@@ -358,7 +358,7 @@ def _registers(event: Event) -> bool:
 
 
 def _joined(one: Gap | None, other: Gap | None) -> Gap | None:
-    """Return two gaps, of which one follows the other, as one."""
+    """Return two consecutive gaps as one."""
     if one is None or other is None:
         return one or other
     one.steps += other.steps
@@ -382,5 +382,5 @@ def _count_norm(gap: Gap, data: dict[str, Any]) -> None:
 
 
 def _added(one: list[float], other: list[float]) -> list[float]:
-    """Return count, least, greatest and sum of both."""
+    """Return the combined count, least, greatest and sum."""
     return [one[0] + other[0], min(one[1], other[1]), max(one[2], other[2]), one[3] + other[3]]

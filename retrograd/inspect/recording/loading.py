@@ -16,7 +16,7 @@ from .shared_parts import SharedParts
 
 _AGAIN = "Record it again with: retrograd trace SCRIPT -o run.json"
 _PARTS = frozenset({"snapshots", "events"})
-"""Of a file that has none of them, it is another that is meant: of findings, say."""
+"""A JSON file with none of these keys is something else, for example findings."""
 _NOT_ONE = "Give a file that was written by: retrograd trace SCRIPT -o run.json"
 
 
@@ -131,5 +131,5 @@ def _is_cut_off(text: str, error: json.JSONDecodeError) -> bool:
 
 
 def _no_constant(word: str) -> NoReturn:
-    """Refuse NaN and Infinity, which JSON does not have."""
+    """Reject NaN and Infinity, which are not JSON."""
     raise ValueError(f"{word} is not JSON")

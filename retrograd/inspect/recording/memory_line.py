@@ -16,11 +16,11 @@ from ..program.places import inside_words, short_place
 from .events import Recording
 
 ROWS = 10
-"""Modules and lines of a line of memory that are named."""
+"""Modules and lines that are named for one memory line."""
 
 
 class Holder(NamedTuple):
-    """A module or line of the program, and what its nodes hold at the peak."""
+    """A module or line of the program, and the bytes its nodes hold at the peak."""
 
     what: str
     held: int
@@ -29,17 +29,17 @@ class Holder(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MemoryLine:
-    """Bytes that are held after each node that was made, and then after each that ran."""
+    """Bytes held after each node was made, then after each node ran."""
 
     held: tuple[int, ...]
     nodes: tuple[int, ...]
     """The node of each entry."""
     forward: int
-    """How many entries are of forward; the others are of backward."""
+    """How many entries belong to forward; the others belong to backward."""
     peak: int
-    """The entry at which most is held, the first of them."""
+    """The first entry with the most bytes."""
     modules: tuple[Holder, ...]
-    """Who holds what there, most first; of nodes outside of modules the function."""
+    """The modules that hold most at the peak, largest first; functions for nodes outside of modules."""
     lines: tuple[Holder, ...]
     unknown: int
     """Number of nodes whose saved tensors are unknown."""
@@ -53,7 +53,7 @@ class MemoryLine:
 
 
 def memory_line(snapshot: Graph, *, retained: bool = False) -> MemoryLine | None:
-    """Return the line of memory of one graph, None where nothing is known; a ``retained`` graph lets nothing go."""
+    """Return the memory line of one graph, None if nothing is known; a ``retained`` graph frees nothing."""
     kept = snapshot.measures.get("saved_bytes", snapshot.saved_bytes)
     made = sorted((number, node) for node, number in enumerate(snapshot.seq) if number is not None)
     nodes = [node for _, node in made]
@@ -81,7 +81,7 @@ def retained_runs(recording: Recording) -> set[int]:
 
 
 def thinned(values: Sequence[int], most: int) -> list[int]:
-    """Return at most so many values of a line, each the largest of its stretch: no peak is lost."""
+    """Return at most so many values of a line, each the largest of its stretch, so that no peak is lost."""
     if len(values) <= most:
         return list(values)
     bounds = [len(values) * place // most for place in range(most + 1)]
@@ -89,14 +89,14 @@ def thinned(values: Sequence[int], most: int) -> list[int]:
 
 
 def _ran(snapshot: Graph) -> list[int]:
-    """Return the nodes that made something and ran, in that order."""
+    """Return the nodes that saved something and ran, in that order."""
     order = snapshot.measures.get("order", [])
     ran = sorted((place, node) for node, place in enumerate(order) if place is not None)
     return [node for _, node in ran if snapshot.seq[node] is not None]
 
 
 def _held(sizes: Iterable[tuple[str, int]]) -> tuple[Holder, ...]:
-    """Add up sizes by name; the largest first."""
+    """Return the sums of sizes by name, largest first."""
     sums: dict[str, int] = {}
     for name, size in sizes:
         sums[name] = sums.get(name, 0) + size

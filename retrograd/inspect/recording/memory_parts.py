@@ -16,7 +16,7 @@ from ..references import Reference
 # `Part`: the elements of its memory that a tensor occupies, and whether two tensors share any.
 
 _MOST_ENTRIES = 1_000_000
-"""Entries up to which two parts are compared one by one; larger ones that may share entries are said to do so."""
+"""Largest parts that are compared entry by entry; larger ones are assumed to overlap if they may."""
 Index = int | slice | EllipsisType | None
 
 
@@ -34,11 +34,11 @@ class Part(NamedTuple):
 
     @property
     def last(self) -> int:
-        """The last place in memory; strides are not negative."""
+        """The last position in memory; strides are not negative."""
         return self.offset + sum((size - 1) * stride for size, stride in zip(self.sizes, self.strides, strict=True))
 
     def at(self, index: Any) -> Part | None:
-        """Return the part that an index of numbers and slices names, None where it needs the values of a tensor."""
+        """Return the part selected by an index of numbers and slices, None if it depends on a tensor's values."""
         given = list(index) if isinstance(index, tuple) else [index]
         if not all(entry is None or entry is ... or type(entry) in (int, slice) for entry in given):
             return None
@@ -60,7 +60,7 @@ class Part(NamedTuple):
         return Part(offset, tuple(sizes), tuple(strides))
 
     def places(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Return the place in memory of each entry."""
+        """Return the position in memory of each entry."""
         found = np.full(1, self.offset, dtype=np.int64)
         for size, stride in zip(self.sizes, self.strides, strict=True):
             found = (found[:, None] + stride * np.arange(size)).ravel()
@@ -68,7 +68,7 @@ class Part(NamedTuple):
 
 
 def contiguous(sizes: Sequence[int]) -> tuple[int, ...]:
-    """Return the strides of a tensor whose entries lie one after the other."""
+    """Return the strides of a contiguous tensor."""
     strides, below = [], 1
     for size in reversed(sizes):
         strides.append(below)
@@ -88,7 +88,7 @@ def shares_entries(one: Part, other: Part) -> bool:
 
 
 def _apart(one: Part, other: Part, step: int) -> bool:
-    """Whether no place of one part leaves the remainder by ``step`` that a place of the other leaves, as columns do."""
+    """Whether positions of the parts have different remainders by ``step``, as different columns do."""
     found: list[np.ndarray[Any, np.dtype[np.int64]]] = []
     for part in (one, other):
         kept = [(size, stride) for size, stride in zip(part.sizes, part.strides, strict=True) if stride % step]
@@ -103,35 +103,35 @@ def _apart(one: Part, other: Part, step: int) -> bool:
 
 
 class Lent(NamedTuple):
-    """Memory that was handed out, from the first entry of a tensor on."""
+    """Memory that was exported, from the first entry of a tensor on."""
 
     owner: Reference
     """The object that owns it, which lives as long as the memory."""
     tensor: int
     storage: int
     way: str
-    """``numpy`` or ``dlpack``."""
+    """How: ``numpy`` or ``dlpack``."""
     offset: int
-    """Bytes of the memory before it."""
+    """Byte offset in the memory."""
 
 
 class LentMemory:
-    """What one recording knows of it."""
+    """Exported memory that one recording knows of."""
 
     def __init__(self) -> None:
         self.storages: set[int] = set()
-        """Numbers of memories to which something else has access."""
+        """Numbers of memories that something outside the engine can access."""
         self.ways: dict[int, str] = {}
-        """Number of a tensor that shares memory behind the version counter's back -> the call that made it."""
+        """Number of a tensor that shares memory without sharing its version counter -> the call that made it."""
         self._handed: BoundedDict[int, Lent] = BoundedDict(1_000)
-        """By address."""
+        """Exported memory by address."""
 
     def hand_out(self, address: int, lent: Lent) -> None:
-        """Memory is handed out."""
+        """Note exported memory."""
         self.storages.add(lent.storage)
         self._handed[address] = lent
 
     def at(self, address: int) -> Lent | None:
-        """Return what was handed out at an address, if it is still the same memory."""
+        """Return the export at an address, if it is still the same memory."""
         found = self._handed.get(address)
         return None if found is None or found.owner() is None else found

@@ -17,19 +17,19 @@ from .tensor_facts import TensorFacts
 
 
 class Reader:
-    """Returns what a journal holds, as ``Recording.read_by`` asks for it."""
+    """Reads a journal, as the callback of ``Recording.read_by``."""
 
     def __init__(self, journal: Journal, steps: KeptSteps | None, graphs: KeptSnapshots) -> None:
         self._journal, self._steps, self._graphs = journal, steps, graphs
         self._state: tuple[int, int] | None = None
-        """Entries and tensors when they were renumbered last, and what came out."""
+        """Numbers of entries and tensors at the last renumbering, and its result."""
         self._found: tuple[list[Event], list[TensorFacts]] = [], []
         self._numbers: dict[int, int] | None = None
 
     def read(self, last: bool = False) -> tuple[list[Event], list[TensorFacts]]:
-        """Return all events and the rows of all tensors, made.
+        """Return all events and tensors, with notes turned into events.
 
-        The last ones are apart from the journal: a thread of the program that runs on may still note what it saw.
+        The last result is a copy: a thread of the program that still runs may add notes to the journal.
         """
         journal, steps = self._journal, self._steps
         if last and steps is not None:
@@ -46,7 +46,7 @@ class Reader:
         return self._found
 
     def number(self, tensor: int) -> int:
-        """Return the row of a tensor in what was read last."""
+        """Return the index of a tensor in the last result."""
         return tensor if self._numbers is None else self._numbers.get(tensor, tensor)
 
 
@@ -76,7 +76,7 @@ class _Renumbering:
     # -- numbers
 
     def _row(self, row: int, *, exact: bool) -> int | None:
-        """Return the new row of an event; of one that was dropped the summary's, or None where that will not do."""
+        """Return the new index of an event; of a dropped one the summary's, or None if ``exact``."""
         place = bisect_right(self._pieces, row, key=itemgetter(1)) - 1
         index, first = self._pieces[place]
         found = index + row - first
@@ -94,7 +94,7 @@ class _Renumbering:
         return found
 
     def _original(self, number: int) -> int:
-        """Return the number of the tensor that a kept step made in the place of this one."""
+        """Return the number of the corresponding tensor of a kept step."""
         place = bisect_right(self._begins, number) - 1
         if place < 0:
             return number
@@ -130,7 +130,7 @@ class _Renumbering:
         return Event(event.kind, event.op, event.source, self._data(event.data_once()))
 
     def _data(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return data with the new numbers."""
+        """Return data with new numbers."""
         found = dict(data)
         for key, value in data.items():
             change = _CHANGES.get(key)
@@ -166,7 +166,7 @@ class _Renumbering:
     # -- tensors
 
     def tensors(self) -> list[TensorFacts]:
-        """Return what is known of all tensors, those included that events mention."""
+        """Return the facts of all tensors, including those that only events mention."""
         found = list(map(self._facts, self._rows.values()))
         return found + [TensorFacts() for _ in range(self._unknown)]
 

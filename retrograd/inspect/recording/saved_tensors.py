@@ -1,6 +1,6 @@
-"""The tensors that the nodes of one graph keep for backward: which they are, what made them, and the range of values.
+"""The tensors that the nodes of one graph save for backward: names, lines that made them, and ranges of values.
 
-A recording at level ``full`` knows them from the calls that made the nodes; nothing is unpacked for it.
+At level ``full`` they are known from the calls that made the nodes; nothing is unpacked.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from .tensor_facts import TensorFacts
 
 @dataclass(frozen=True, slots=True)
 class SavedTensor:
-    """One tensor that a node keeps."""
+    """One tensor that a node saves."""
 
     node: str
-    """``n12``: the last node of the call that keeps it."""
+    """``n12``: the last node of the call that saves it."""
     name: str
-    """Variable or parameter, ``""`` if unknown."""
+    """Name of the variable or parameter, ``""`` if unknown."""
     shape: tuple[int, ...]
     dtype: str
     source: SourceLine | None
     """The user's line that made it, or first used it."""
     bytes: int
-    """Of its entries; memory that several tensors share is not taken into account."""
+    """Size of its entries, counted in full even if several tensors share memory."""
     low: float | None = None
-    """Smallest and largest value when it was kept, where they were taken; NaN if one is NaN."""
+    """Smallest and largest value when it was saved, if recorded; NaN if one is NaN."""
     high: float | None = None
 
 
 def saved_tensors(recording: Recording, step: int) -> dict[int, list[SavedTensor]]:
-    """Return what each node of a graph of the recording keeps, largest first; nothing where it was not recorded."""
+    """Return the tensors saved by each node of one graph, largest first; empty if not recorded."""
     graph = recording.graphs[step]
     rows = {graph.first_seq + number: node for node, number in enumerate(graph.seq) if number is not None}
     ranges = _Ranges(recording.tensors)
@@ -50,16 +50,16 @@ def saved_tensors(recording: Recording, step: int) -> dict[int, list[SavedTensor
 
 
 class _Ranges:
-    """The ranges of the values that tensors have, as far as events tell, while they are read in order."""
+    """Ranges of tensors' values, updated while events are read in order."""
 
     def __init__(self, tensors: list[TensorFacts]) -> None:
         self._tensors = tensors
         self._known: dict[int, tuple[int, float, float]] = {}
-        """Tensor -> how often its memory had been written to, smallest and largest value."""
+        """Tensor -> version counter, smallest and largest value."""
         self._writes: dict[int | None, int] = {}
 
     def learn(self, event: Event) -> None:
-        """Take what comes up in a call; what it writes to, also through a view, has other values from then on."""
+        """Read the ranges of one event; a tensor that it writes to, also through a view, loses its range."""
         for number, (low, high, _) in event.data.get("entered", {}).items():
             self._known[int(number)] = (self._written(int(number)), low, high)
         given = event.data.get("outputs", ())
@@ -72,7 +72,7 @@ class _Ranges:
                 self._known[number] = (self._written(number), limits[0], limits[1])
 
     def of(self, number: int) -> tuple[float, float] | None:
-        """Return the range of a tensor's values now, None where it is not known."""
+        """Return the current range of a tensor's values, None if unknown."""
         written, low, high = self._known.get(number, (-1, 0.0, 0.0))
         return (low, high) if written == self._written(number) else None
 
@@ -87,5 +87,5 @@ def _saved(node: int, facts: TensorFacts, limits: tuple[float, float] | None) ->
 
 
 def _bits(dtype: str) -> int:
-    """Return how many bits an entry takes: ``float32`` and ``float8_e5m2`` say it, ``bool`` takes a byte."""
+    """Return the bits of one entry: given by ``float32`` and ``float8_e5m2``; ``bool`` takes a byte."""
     return int("".join(char for char in dtype.partition("_")[0] if char.isdecimal()) or 8)

@@ -16,7 +16,7 @@ _classes: BoundedDict[tuple[str, ...], type] = BoundedDict(1_000)
 
 
 def sharing_keys(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a dictionary equal to ``data``, in the same order, that shares its keys with others."""
+    """Return a dictionary equal to ``data``, in the same order, whose keys are shared with others."""
     keys = tuple(data)
     cls = _classes.get(keys)
     if cls is None:
@@ -36,7 +36,7 @@ _texts: BoundedDict[tuple[str, ...], list[str]] = BoundedDict(_MOST)
 
 
 def shared_texts(texts: Sequence[str]) -> list[str]:
-    """Return these texts as the list that everybody gets for them; nobody may write into it."""
+    """Return these texts as one shared list, not to be modified."""
     key = tuple(texts)
     found = _texts.get(key)
     if found is None:
@@ -45,14 +45,14 @@ def shared_texts(texts: Sequence[str]) -> list[str]:
 
 
 class SharedParts:
-    """The parts that one reader has met; nobody may write into them."""
+    """Shared parts of the events that one reader has read, not to be modified."""
 
     def __init__(self) -> None:
         self._known: BoundedDict[str, Any] = BoundedDict(_MOST)
-        """By text, which distinguishes ``1`` from ``1.0`` and ``true``."""
+        """Parts by their JSON text, which distinguishes ``1`` from ``1.0`` and ``true``."""
 
     def share(self, plain: dict[str, Plain]) -> dict[str, Plain]:
-        """Let the parts of an event or tensor be those that were met before; a hook for objects of ``json``."""
+        """Replace parts of an event or tensor by equal ones that were read before; an object hook for ``json``."""
         if type(plain.get("kind")) is str:
             self._put(plain, _OF_EVENT)
             data = plain.get("data")
@@ -64,7 +64,7 @@ class SharedParts:
         return plain
 
     def _put(self, plain: dict[str, Plain], keys: tuple[str, ...]) -> None:
-        """Share the values under these keys."""
+        """Share the values of these keys."""
         known = self._known
         for key in keys:
             if key in plain:

@@ -105,7 +105,7 @@ class Statistics(Tables):
 
 
 def _plain_memory(line: MemoryLine) -> dict[str, Plain]:
-    """Return a line of memory as JSON values; its points are the node and the bytes that are held after it."""
+    """Return a memory line as JSON values; its points are node and bytes held after it."""
     points = [[f"n{node}", held] for node, held in zip(line.nodes, line.held, strict=True)]
     holders = {name: [one._asdict() for one in getattr(line, name)] for name in ("modules", "lines")}
     peak = {"node": points[line.peak][0], "bytes": line.most, **holders}
@@ -211,7 +211,7 @@ def _figure(snapshot: Graph, node: int, value: float, total: float) -> NodeFigur
 
 
 def _gradient(snapshot: Graph, node: int) -> ParameterGradient:
-    """Return what is known of the gradient of one leaf."""
+    """Return the statistics of the gradient of one leaf."""
     measured = {name: snapshot.measures.get(name) for name in GRADIENT_MEASURES}
     return ParameterGradient(
         node=f"n{node}",

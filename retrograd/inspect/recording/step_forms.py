@@ -1,4 +1,4 @@
-"""The form of a program's step: two steps of one form made the same calls on the same lines."""
+"""The form of a program's step: two steps with equal forms made the same calls on the same lines."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from .events import Event
 from .tensor_facts import TensorFacts
 
 _FLICKERING = frozenset({"flat_share", "values"})
-"""What a call says of some values and not of others, though nothing happened; of those that went wrong see below."""
+"""Keys whose presence depends on values: they come and go although nothing happened."""
 _shown: Any = attrgetter("kind", "op", "source")
 
 
 class Form(NamedTuple):
-    """Hashes, which are equal for steps that are alike."""
+    """Hashes that are equal for similar steps."""
 
     calls: int
-    """Of kinds of events, operators and lines."""
+    """Hash of kinds of events, operators and lines."""
     shapes: int
-    """Of these, and of the tensors that it numbered: one after the other they are what those of the other step are."""
+    """Hash of these, and of the new tensors' facts."""
     signs: int
-    """Of these, and of what went wrong or was missing."""
+    """Hash of these, and of what went wrong or was missing."""
     wrong: bool
-    """Something was not finite, or raised."""
+    """Whether something was not finite, or raised."""
 
 
 def form_of(events: Sequence[Event], tensors: Iterable[TensorFacts | None], graphs: Sequence[int]) -> Form:
-    """Return the form of a step with these events, new tensors, and numbers of nodes of its graphs."""
+    """Return the form of a step, by its events, new tensors, and sizes of its graphs."""
     signs = list(filter(None, map(_signs, events)))
     calls = hash((*map(_shown, events), *(sign for sign in signs if sign[0] != "bad")))
     made = [None if one is None else (one.shape, one.dtype, one.requires_grad, one.leaf) for one in tensors]
@@ -39,7 +39,7 @@ def form_of(events: Sequence[Event], tensors: Iterable[TensorFacts | None], grap
 
 
 def _signs(event: Event) -> tuple[Any, ...] | None:
-    """Return what distinguishes an event from others of its line, beginning with ``"bad"`` if something went wrong."""
+    """Return what distinguishes an event from others on its line, beginning with ``"bad"`` if something went wrong."""
     facts = event.noted
     if facts and event.kind != "accumulate":
         return _signs_of_call(facts)
@@ -55,7 +55,7 @@ def _signs(event: Event) -> tuple[Any, ...] | None:
 
 
 def _signs_of_call(facts: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Return the same of an event whose data nobody has read."""
+    """Return the same for an event whose data was not read yet."""
     note = facts[0]
     if note.__class__ is not tuple:
         return tuple([value for value in facts if value.__class__ is str])

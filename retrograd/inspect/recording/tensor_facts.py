@@ -28,7 +28,7 @@ class TensorFacts:
     parameter: bool = False
     """Whether it is a parameter of a module."""
     made_by: int | None = None
-    """Row in ``Recording.events`` of the call that returned it; ``None`` if it was there before."""
+    """Index in ``Recording.events`` of the call that returned it; ``None`` if it existed before."""
     view_of: int | None = None
     """The tensor it is a view of, when that was seen."""
     kept: bool = False
@@ -36,19 +36,19 @@ class TensorFacts:
     source: SourceLine | None = None
     """The user's line that made it, or that first used it if ``made_by`` is ``None``."""
     holder: str = ""
-    """What held it after the step in which it was made, found through the interpreter."""
+    """What held it after the step in which it was made, according to the garbage collector."""
     lasted: int | None = None
-    """Row of the last time that living tensors were counted before a backward pass, if it was among them."""
+    """Event index of the last count of live tensors, before a backward pass, that included it."""
     layout: tuple[int, ...] | None = None
-    """Of a tensor that is a part of its memory: where it begins there, and its strides, both in entries."""
+    """For a tensor that is part of its memory: its offset and strides, in entries."""
 
     @property
     def floating(self) -> bool:
-        """Whether its entries are numbers with a fraction, which alone can have gradients."""
+        """Whether it has a floating or complex dtype, and can have a gradient."""
         return self.dtype.startswith(("float", "bfloat", "complex"))
 
     def to_plain(self) -> dict[str, Plain]:
-        """Return the facts as JSON values, without what is as usual."""
+        """Return the facts as JSON values, without default values."""
         plain: dict[str, Plain] = {"shape": list(self.shape), "dtype": self.dtype}
         for key in _OPTIONAL:
             value = getattr(self, key)

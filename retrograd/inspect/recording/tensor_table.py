@@ -1,6 +1,6 @@
 """``TensorTable``: numbers the tensors of a watched program without holding any of them.
 
-A tensor is known by its ``id`` while a weak reference to it lives, and so is memory, by an object that owns it.
+A tensor is identified by its ``id`` while a weak reference to it lives, and so is memory, by an object that owns it.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from .memory_parts import LentMemory
 from .tensor_facts import TensorFacts
 
 _DEAD = 250
-"""Entries of dead tensors that are kept at most beside as many as live: looking for them costs more than they take."""
+"""Entries of dead tensors kept in addition to as many as are live: scanning for them costs more than they take."""
 
 _PILED = 4
-"""Number of living results of one line from which on they count as kept."""
+"""Number of live results of one line from which on they count as accumulating."""
 _LINES = 8
-"""Lines of which it is asked who keeps their results: each takes some looks through all objects."""
+"""Lines for which the holders of results are searched: each search goes through all objects a few times."""
 
 
 class _Living:
-    """Numbers of objects as long as they live.
+    """Numbers of objects, by ``id``, as long as they live.
 
-    Reference and number lie in two dictionaries, since a pair of them would be one more object for Python's garbage
-    collector to look into.
+    References and numbers are in two dictionaries, since a pair of them would be another object that Python's garbage
+    collector tracks.
     """
 
     def __init__(self) -> None:
@@ -49,14 +49,14 @@ class _Living:
         ]
 
     def throw_out(self) -> None:
-        """Forget who has died."""
+        """Remove dead objects."""
         gone = map(is_, map(call, self.references.values()), repeat(None))
         for key in list(compress(self.references, gone)):
             del self.references[key]
             del self.numbers[key]
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all."""
         self.references.clear()
         self.numbers.clear()
 
@@ -67,7 +67,7 @@ class _Thing:
 
 _ref: Any = Reference
 _GONE: Any = _ref(_Thing())
-"""In place of a reference that is not there: it refers to nothing, so no check for None is needed."""
+"""A dead reference, used where there is none, so that no check for None is needed."""
 
 
 def _nothing() -> None:
@@ -75,10 +75,10 @@ def _nothing() -> None:
 
 
 class TensorTable:
-    """The rows of ``Recording.tensors`` in the making."""
+    """The entries of ``Recording.tensors`` while a program is recorded."""
 
     def __init__(self, rows: Rows, settle: Callable[[], None] = _nothing) -> None:
-        """``settle`` is called before rows are read, and fills those that were only reserved."""
+        """``settle`` is called before entries are read, and fills in reserved ones."""
         self._rows = rows
         self._next = 0
         """The number of the next tensor."""
@@ -88,31 +88,31 @@ class TensorTable:
         self._memories = _Living()
         self._next_storage = 0
         self._most = _DEAD
-        """Entries after which those of the dead are thrown out."""
+        """Number of entries above which dead ones are removed."""
         self.lent = LentMemory()
-        """Memory that may be written by others than the engine, as those who number tensors say."""
+        """Memory that something outside the engine may write to."""
         self._looked = 0
-        """Tensors below this number were looked at by ``unnamed_leaves``."""
+        """Tensors below this number were examined by ``unnamed_leaves``."""
         self._turned: list[int] = []
-        """Those that require a gradient since then."""
+        """Tensors that began to require a gradient since then."""
         self._begun = 0, 0
-        """Rows at which the last backward pass but one began, and the last one."""
+        """Event indices of the starts of the last two backward passes."""
         self._asked: set[Any] = set()
-        """Lines of whose results it was asked who holds them."""
+        """Lines for whose results holders were searched."""
         self._counted_at: tuple[int, list[int]] = (0, [])
-        """Row of events at which the living were counted last, and their numbers."""
+        """Event index of the last count of live tensors, and their numbers."""
 
     def __len__(self) -> int:
         return self._next
 
     @property
     def memories(self) -> int:
-        """How many memories there were: the number of the next one."""
+        """Number of memories so far: the number of the next one."""
         return self._next_storage
 
     @property
     def rows(self) -> Rows:
-        """What is known of each tensor, by number; read only."""
+        """The facts of each tensor, by number; read only."""
         self._settle()
         return self._rows
 
@@ -121,12 +121,12 @@ class TensorTable:
         return facts
 
     def entered(self, number: int) -> TensorFacts:
-        """Return what was known of a tensor when it was numbered; what notes say of it, if they are to fill its row."""
+        """Return the facts of a tensor when it was numbered, from its note if that has not been read yet."""
         facts: TensorFacts | int = self._rows[number]
         return self[number] if isinstance(facts, int) else facts
 
     def view_of(self, number: int) -> int | None:
-        """Return what a tensor is a view or an alias of; those whose rows notes are to fill are none."""
+        """Return the tensor of which a tensor is a view or alias; None if its note has not been read yet."""
         facts: TensorFacts | int = self._rows[number]
         return None if isinstance(facts, int) else facts.view_of
 
@@ -140,7 +140,7 @@ class TensorTable:
         return self._known.find(tensor)
 
     def numbers(self, tensors: Iterable[Any]) -> list[int | None]:
-        """Return what ``known`` does for each of several tensors."""
+        """Return the number of each tensor, None for unknown ones."""
         reference_of, number_of = self._known.references.get, self._known.numbers.get
         found: list[int | None] = []
         for tensor in tensors:  # as ``find``, of which the calls would take as long as what it does
@@ -149,7 +149,7 @@ class TensorTable:
         return found
 
     def add(self, tensor: Any, facts: TensorFacts, *, memory: Any = None) -> int:
-        """Number a tensor that is not known yet, and its memory, identified by its owner; None for none."""
+        """Number a new tensor, and its memory, identified by its owner; None for no memory."""
         key, place, known, memories, rows = id(tensor), id(memory), self._known, self._memories, self._rows
         with self._lock:  # as ``find``, of which the calls would take as long as what it does
             if memory is not None:
@@ -168,7 +168,7 @@ class TensorTable:
         return number
 
     def reserve(self, tensor: Any, memory: Any) -> tuple[int, int]:
-        """Number a tensor that is not known yet, and its memory; a note must follow that fills its row."""
+        """Number a new tensor, and its memory; a note that fills in its facts must follow."""
         key, place, known, memories, rows = id(tensor), id(memory), self._known, self._memories, self._rows
         with self._lock:  # as ``add``
             if memories.references.get(place, _GONE)() is memory:
@@ -186,7 +186,7 @@ class TensorTable:
         return number, storage
 
     def fill(self) -> None:
-        """Fill the rows that were reserved for notes which could not be taken."""
+        """Fill in reserved entries whose notes could not be recorded."""
         with self._lock:
             rows = self.rows
             for number in [number for number, facts in rows.items() if isinstance(facts, int)]:
@@ -195,7 +195,7 @@ class TensorTable:
     def moved(
         self, tensor: Any, shape: tuple[int, ...], dtype: str, layout: tuple[int, ...] | None, memory: Any
     ) -> None:
-        """A tensor has got the entries of another one, in other memory: what is known of it is as of now."""
+        """Note that a tensor got another one's entries, in other memory; update its facts."""
         number = self.known(tensor)
         if number is not None:
             facts = self.entered(number)
@@ -209,24 +209,24 @@ class TensorTable:
                         self._memories.references[id(memory)] = _ref(memory)
 
     def shares(self, owner: Any, storage: int) -> None:
-        """What an object owns is part of other memory, to which another object had led."""
+        """Note that an object owns part of a memory that was known through another object."""
         self._memories.numbers[id(owner)] = storage
         self._memories.references[id(owner)] = _ref(owner)
 
     def _throw_out(self) -> None:
-        """Forget who has died."""
+        """Remove dead tensors."""
         self._known.throw_out()
         self._memories.throw_out()
         self.lent.storages.intersection_update(self._memories.numbers.values())
         self._most = 2 * len(self._known.numbers) + _DEAD
 
     def living(self, number: int) -> Any:
-        """Return the tensor of a number, None if it has died; looks through all that live."""
+        """Return the tensor with a number, None if it has died; searches all live ones."""
         found = (reference() for reference, row in self._known.pairs() if row == number)
         return next(found, None)
 
     def living_in(self, memory: int) -> tuple[int | None, Any]:
-        """Return the first tensor that lies in a memory and lives, with its number; looks through all that live."""
+        """Return the first live tensor in a memory, with its number; searches all live ones."""
         rows = self.rows
         found = [(number, reference()) for reference, number in self._known.pairs() if rows[number].storage == memory]
         alive = [(number, tensor) for number, tensor in found if tensor is not None]
@@ -237,7 +237,7 @@ class TensorTable:
         return self._memories.find(owner)
 
     def name(self, tensor: Any, name: str, *, parameter: bool = False) -> None:
-        """Give a known tensor a better name than it has; that of a parameter stays."""
+        """Give a known tensor a better name; the name of a parameter stays."""
         number = self.known(tensor)
         if number is not None:
             facts = self.entered(number)
@@ -245,14 +245,14 @@ class TensorTable:
                 facts.name, facts.parameter = name, parameter
 
     def requires_grad(self, number: int) -> None:
-        """A tensor requires a gradient from now on, and is a leaf then, whatever it was when first seen."""
+        """Note that a tensor requires a gradient from now on, and so is a leaf."""
         self.entered(number).requires_grad = True
         self._turned.append(number)
 
     def unnamed_leaves(self) -> list[Any]:
-        """Return the living leaves that require a gradient, are no parameters, and were not returned before.
+        """Return the live leaves that require a gradient, are not parameters, and were not returned before.
 
-        Those whose rows notes are to fill are none.
+        Tensors whose notes have not been read yet are left out.
         """
         turned, self._turned = self._turned, []
         begin, self._looked = self._looked, self._next
@@ -268,28 +268,28 @@ class TensorTable:
         return [tensor for tensor in found if tensor is not None]
 
     def alive(self) -> set[int]:
-        """Return the numbers of all tensors that live, or lived when they were counted last."""
+        """Return the numbers of all tensors that are alive, or were at the last count."""
         living = {number for reference, number in self._known.pairs() if reference() is not None}
         return living.union(self._counted_at[1])
 
     def forget_dead(self, known: dict[int, Any], most: int = 1_000) -> None:
-        """Take tensors that have died out of a dictionary by number, once it holds more than so many."""
+        """Remove dead tensors from a dictionary by number, once it has more than so many entries."""
         if len(known) > most:
             alive = self.alive()
             for number in known.keys() - alive:
                 del known[number]
 
     def begins_run(self, row: int) -> None:
-        """Remember the event index at which a backward pass begins."""
+        """Note the event index at which a backward pass begins."""
         self._begun = self._begun[1], row
 
     def count_living(self, row: int) -> None:
-        """Remember who lives now, at a row of events, in place of who did when they were counted before."""
+        """Note which tensors are alive at an event, replacing the previous count."""
         self._ask_holders()
         self._counted_at = row, [number for reference, number in self._known.pairs() if reference() is not None]
 
     def _ask_holders(self) -> None:
-        """Ask who holds results of which several of one line have outlived their step, once for each line."""
+        """Search for the holders of results that outlived their step, several from one line, once per line."""
         rows, lines = self.rows, dict[Any, list[Any]]()
         for reference, number in self._known.pairs():
             facts, living = rows.facts(number), reference()
@@ -300,14 +300,14 @@ class TensorTable:
             if len(living) >= _PILED and line not in self._asked and len(self._asked) < _LINES:
                 self._asked.add(line)
                 middle = len(living) // 2
-                told = [holder_of(living[place][1]) for place in (middle - 1, middle)]
-                if told[0] != told[1]:  # one is held by something else as well, as the best so far is
-                    told.append(holder_of(living[middle + 1][1]))
-                rows[living[middle][0]].holder = max(told, key=told.count)
+                holders = [holder_of(living[place][1]) for place in (middle - 1, middle)]
+                if holders[0] != holders[1]:  # one is held by something else as well, as the best so far is
+                    holders.append(holder_of(living[middle + 1][1]))
+                rows[living[middle][0]].holder = max(holders, key=holders.count)
         lines.clear()
 
     def close(self) -> None:
-        """Forget all tensors, and leave the rows, which say now who was still alive."""
+        """Forget all tensors, and mark those that are still alive."""
         self._ask_holders()
         for reference, number in self._known.pairs():
             if isinstance(self.rows[number], int):  # a program was interrupted while a note was taken

@@ -11,39 +11,40 @@ class OwnersData(TypedDict, total=False):
     """Data of ``module`` and ``optimizer``."""
 
     name: str
-    """Of a module as the program spells it, from the variable of the outermost one on: ``trainer.net.layers.0``."""
+    """For a module, its path in the program, from the variable of the outermost one: ``trainer.net.layers.0``."""
     scope: str
-    """Of a module its place among modules: ``net/layers/0``."""
+    """For a module, its path among modules: ``net/layers/0``."""
     type: str
     parameters: dict[str, int]
-    """Name -> tensor; optimizers number theirs ``"group.position"``."""
+    """Name -> tensor; for optimizers the name is ``"group.position"``."""
     frozen: list[str]
     unregistered: dict[str, int]
-    """Tensors to train that a module uses without registering them: name -> tensor."""
+    """Trainable tensors that a module uses without registering them: name -> tensor."""
     training: bool
-    """False of a module that was in ``eval()`` at its first call."""
+    """False if a module was in ``eval()`` at its first call."""
     action: str
-    """``"made"``, ``"step"`` or ``"zero_grad"``; of a step with a closure also ``"evaluated"``, when the closure has
-    been called, and ``"stepped"``, when the step is over."""
+    """``"made"``, ``"step"`` or ``"zero_grad"``; for a step with a closure also ``"evaluated"``, after the closure was
+    called, and ``"stepped"``, at the end of the step."""
     held_before: dict[str, int]
-    """For a step of a rank: a checksum of each parameter's values before it, by tensor as text."""
+    """For a step on a rank: a checksum of each parameter's values before it, by tensor as text."""
     held_after: dict[str, int]
     owner: int
     """Number of the optimizer or module, from 0."""
     closure: bool
-    """The step was given a closure."""
+    """The step was called with a closure."""
     without: list[int]
-    """At level full, of a step and of ``"evaluated"``: the parameters without a gradient,"""
+    """At level full, for a step and ``"evaluated"``: the parameters without a gradient,"""
     zero: list[int]
     """and those whose gradient is zero in every entry."""
     alike: list[int]
-    """Those, if there are any, all of whose rows are equal before the step."""
+    """The parameters, if any, all of whose rows are equal before the step."""
     still: list[int]
-    """Of a step at level full: the parameters that it left as they were, bit by bit."""
+    """For a step at level full: the parameters that it left bitwise unchanged."""
     settings: list[dict[str, object]]
-    """Of an optimizer's groups: ``lr``, ``momentum``, ``weight_decay`` and ``betas``, where they are plain numbers."""
+    """For each group of an optimizer: ``lr``, ``momentum``, ``weight_decay`` and ``betas``, if they are
+    plain numbers."""
     set_at: list[object]
-    """``[file, line, function]`` of what last changed these, if it was not what made the optimizer."""
+    """``[file, line, function]`` of the last change to the settings after the optimizer was made."""
 
 
 class ModuleChangeData(TypedDict, total=False):
@@ -54,20 +55,20 @@ class ModuleChangeData(TypedDict, total=False):
     """The parameters of the module."""
     # mode:
     owner: int
-    """Number of the module that was switched, with those inside it."""
+    """Number of the module that was switched, including those inside it."""
     value: bool
-    """It is to train."""
+    """True for training mode."""
     modules: list[int]
-    """Numbers of those that compute something else from now on: dropout, batch normalization, ..."""
+    """Numbers of those that compute something else in the new mode: dropout, batch normalization, ..."""
     names: list[str]
     """Paths and classes of the first of them."""
     # load:
     matched: int
-    """How many entries of the state the module has."""
+    """How many entries of the state match entries of the module."""
     missing_count: int
     unexpected_count: int
     missing: list[str]
-    """The first names that the module has and the state has not; ``unexpected`` the other way round."""
+    """The first names that the module has and the state lacks; ``unexpected`` for the reverse."""
     unexpected: list[str]
 
 
@@ -75,28 +76,28 @@ class ScalingData(TypedDict, total=False):
     """Data of ``scaling``; ``Event.op`` is ``scale``, ``unscale_`` or, when the scaler has stepped it, ``step``."""
 
     inputs: list[int]
-    """Parameters of the optimizer that was given."""
+    """Parameters of the optimizer."""
 
 
 class StrayData(TypedDict, total=False):
-    """Data of ``stray``; ``Event.op`` is the attribute, ``Event.source`` the one line that sets one of this name."""
+    """Data of ``stray``; ``Event.op`` is the attribute, ``Event.source`` the only line that sets one with this name."""
 
     path: str
-    """What it was set on: a module, or a parameter with its name misspelt."""
+    """The object it was set on: a module, or a parameter with its name misspelt."""
     value: bool
     inputs: list[int]
-    """The parameters that it was to switch."""
+    """The parameters that it was meant to switch."""
 
 
 class ClipData(TypedDict, total=False):
     """Data of ``clip``; ``Event.op`` is the function's name."""
 
     inputs: list[int]
-    """Those whose gradients it was to clip."""
+    """The parameters whose gradients were to be clipped."""
     bound: float
     """``max_norm`` or ``clip_value``."""
     read_once: bool
-    """They were given as an iterator: what had been read before is not among ``inputs``."""
+    """They were passed as an iterator: those read from it before are not among ``inputs``."""
     run: int
 
 
@@ -107,18 +108,18 @@ class GradModeData(TypedDict, total=False):
     """Data of ``grad-mode``; ``Event.source`` is the ``with``, the statement, or the call of the decorated function."""
 
     action: str
-    """``"entered"`` or ``"left"`` of a block or decorator, ``"set"`` of a statement."""
+    """``"entered"`` or ``"left"`` for a block or decorator, ``"set"`` for a statement."""
     grad: bool
-    """Grad mode from now on, and ``before``."""
+    """The new grad mode; ``before`` is the old one."""
     before: bool
     inference: bool
-    """Inference mode is on from now on."""
+    """Whether inference mode is now on."""
     callee: str
     """The decorated function."""
     declared: list[object]
     """``[file, line, function]`` where the decorators of that function begin."""
     own: bool
-    """The engine itself switched, in the function ``callee``; recorded if a call loses its history by that."""
+    """The engine itself switched, in the function ``callee``; recorded if a call loses its history thereby."""
 
 
 class AutocastData(TypedDict, total=False):
@@ -128,9 +129,9 @@ class AutocastData(TypedDict, total=False):
     """``"entered"`` or ``"left"``."""
     enabled: bool
     dtype: str
-    """The dtype that calls are made in from now on, where they are not left as they are."""
+    """The dtype to which calls are now cast, unless they are exempt."""
     callee: str
-    """The function that is decorated with it, and ``declared`` where its decorators begin."""
+    """The decorated function; ``declared`` is where its decorators begin."""
     declared: list[object]
 
 
@@ -140,10 +141,10 @@ class TransformData(TypedDict, total=False):
     action: str
     """``"entered"`` if there are more levels than before, else ``"left"``."""
     levels: list[str]
-    """What each open level does, outermost first: ``grad`` (also that of ``vjp``), ``jvp``, ``vmap``."""
+    """Kind of each open level, outermost first: ``grad`` (also for ``vjp``), ``jvp``, ``vmap``."""
     applied: list[list[object]]
     """``[function, file, line, name]`` of each function of ``torch.func`` around the call, outermost first."""
     # functional_call:
     names: list[str]
-    """The parameters that a module was called with in place of its own, which are ``inputs``."""
+    """The parameters that replaced a module's own in the call; they are ``inputs``."""
     inputs: list[int]

@@ -1,4 +1,4 @@
-"""Sentences about what a recording does not hold although it happened, so that silence is not taken for health."""
+"""Sentences about what a recording lacks although it happened, so that silence is not mistaken for health."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from .events import Event, Recording
 from .flight_recorder import ENGINE as FLIGHT_RECORDER
 
 PROBLEMS = "problems"
-"""What something is missed for that went wrong in recording itself, or is not there in this release of the engine."""
+"""Category of what was missed because recording itself failed, or the engine's release lacks something."""
 Missed = tuple[str, str]
 """What was missed (``values``, ``processes``, ``regions``, ``functions``, ``problems``), and why."""
 
 
 def missed_events(missed: Counter[Missed]) -> Iterator[Event]:
-    """Yield the events that say of each how often it was missed."""
+    """Yield an event for each thing that was missed, with how often."""
     for (what, why), count in sorted(missed.items()):
         yield Event("missed", op=what, data={"why": why, "count": count})
 
 
 def sentences(recordings: Sequence[Recording], of: Sequence[str] = (), *, found_something: bool = False) -> list[str]:
-    """Say what nobody saw of a program: of one recording, or of those of several processes.
+    """Say what was not recorded of a program, in one recording or in those of several processes.
 
-    ``of``: only what was missed of that; else also what there is to say of a program without a backward pass, in which
-    nothing was found.
+    With ``of``, only what was missed in that category; else also a sentence for a program without a backward pass and
+    without findings.
     """
     found = [event for recording in recordings for event in recording.events if event.kind == "missed"]
     counts: Counter[Missed] = Counter()
@@ -44,7 +44,7 @@ def sentences(recordings: Sequence[Recording], of: Sequence[str] = (), *, found_
 
 
 def launched_on(recording: Recording) -> list[str]:
-    """Say of which devices the times of nodes are no times of work, where times were taken."""
+    """Say for which devices the recorded times of nodes are those of kernel launches, not of computations."""
     found = {event.data["device"] for event in recording.events if event.kind == "backward" and "device" in event.data}
     if recording.level == LEVELS[0] or not found:
         return []
@@ -53,7 +53,7 @@ def launched_on(recording: Recording) -> list[str]:
 
 
 def _nothing(recordings: Sequence[Recording]) -> str:
-    """Say what was seen of a program that ran no backward pass here."""
+    """Say what was recorded of a program that ran no backward pass."""
     kinds = Counter(event.kind for recording in recordings for event in recording.events)
     calls = kinds["operation"] + kinds["inplace"] + kinds["cut"]
     seen = f"only {_many(calls, 'call')} on tensors" if calls else "and no call on a tensor either"
@@ -95,7 +95,7 @@ def _problems(why: str, count: int) -> str:
 
 
 def say_at_once(why: str) -> None:
-    """Say on the stderr that the process was started with that something cannot be recorded."""
+    """Print on the original stderr that something cannot be recorded."""
     try:
         if sys.__stderr__ is not None:
             said = f"retrograd: could not be recorded: {_one_line(why)}. The program runs as it would alone.\n"

@@ -165,7 +165,7 @@ class Digests:
     def _answer_all(self, channel: _Channel) -> None:
         """Compare step by step until the program ends or ranks have parted."""
         assert self._comparison is not None
-        while self._comparison.parted is None and (step := self._steps.get()) is not None:
+        while self._comparison.difference is None and (step := self._steps.get()) is not None:
             exchange, answer = self._comparison.step(*step), None
             while (request := _next(exchange, answer)) is not None:
                 answer = channel.answer(request)
