@@ -247,7 +247,7 @@ def test_the_command_says_how_much_was_kept(tmp_path):
     drawn = run_command("render", str(file), "--step", "58", "-o", str(tmp_path / "b.txt"), "-f", "tree")
 
     assert (traced.returncode, drawn.returncode) == (0, 0)
-    assert f"{len(loaded.graphs)} of 60 backward passes are kept in full" in traced.stderr
+    assert f"{len(loaded.graphs)} of 60 backward passes were kept in full" in traced.stderr
     assert "The graph of backward pass 30 was not kept" in refused.stderr
     assert "backward 58" in (tmp_path / "b.txt").read_text()
     assert not (tmp_path / "a.svg").exists()
