@@ -18,7 +18,8 @@ from ..naming import Naming, add_origins
 from .backward.node_hooks import stepping
 from .backward.release import protect
 from .backward.repeats import Repeats
-from .calls.saved import fill_from_nodes
+from .calls.saved import kept_memories
+from .calls.saved_sizes import fill_from_nodes
 from .calls.tensors import number_of
 from .library import loaded_torch
 from .objects.replay import TorchReplay
@@ -114,7 +115,7 @@ class TorchSource:
             protect(order, snapshot)
             snapshot.label = label
             if ask_saved:
-                fill_from_nodes(snapshot, order)
+                fill_from_nodes(snapshot, order, kept_memories)
             add_origins(snapshot, WATCHER.origins())
             naming = Naming(torch.Tensor, roots, frame if find_names else None, params)
             naming.modules, naming.memory, naming.origins = WATCHER.modules(), WATCHER.memory, WATCHER.origins()

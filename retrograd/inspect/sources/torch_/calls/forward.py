@@ -31,7 +31,8 @@ from .calls import Call, Inside, version_of
 from .facts import add_entered, duplicates_in, measured, overlaps
 from .names import assigned
 from .rules import INDEXED_WRITES
-from .saved import Kept, SavedSizes, saves_of
+from .saved import MAX_OWN, Kept, saves_of
+from .saved_sizes import MOST_FRESH, SavedSizes
 from .tensors import Fresh, number_new, number_of, part_of, reserve_result
 
 _NONE: tuple[Any, ...] = ()
@@ -258,16 +259,18 @@ class ForwardWriter:
     ) -> tuple[int, ...]:
         """Note what nodes keep, from the ``first`` on, and return the tensors; ``numbers`` of inputs, then outputs."""
         places, tensors, results = kept
-        add, memory_of = self.saved.add, self.table.memory_of
-        for node, own, size in results:
-            add(first + node, ("result", first, own), size)
+        fresh, memory_of = self.saved.fresh, self.table.memory_of
+        for node, own, size in results:  # memory that nobody else has: counted downwards
+            fresh.extend((first + node, -1 - own - first * MAX_OWN, size))
+        if len(fresh) > MOST_FRESH:
+            self.saved.take_up()
         if not places:
             return _NONE
         operands = [*call.inputs, *outputs]
         for node, place in tensors:
             memory = memory_of(numbers[place])
             if memory is not None:  # a sparse tensor has none, and would not tell its bytes
-                add(first + node, memory, operands[place].nbytes)
+                fresh.extend((first + node, memory, operands[place].nbytes))
         lent = self.table.lent.storages
         for place in places if lent else ():
             memory = memory_of(numbers[place])

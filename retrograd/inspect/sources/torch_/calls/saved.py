@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ....bounded import BoundedDict
-from ....graphs.graph import Graph
 from ....program.signals import reraise_from_handler
-from ..backward.release import raise_stack_limit
 from .calls import Call
+from .saved_sizes import SavedSizes
 from .tensors import shape_of
 
 _PREFIX = "_raw_saved_"
 _MAX_NODES = 40
 """Nodes of one call that are looked at."""
-_SAFE_TOUCHES = 15_000
-_SAFE_TOUCHES_THREAD = 800
-_FEW = 10_000
-_MAX_SIZES = 500_000
+MAX_OWN = 1_000
+"""Memories of its own that one call is known to keep."""
 
 _RESULTS = frozenset({"result", "result0", "output", "out"})
 _FIRST = frozenset({"self", "input", "mat1", "batch1", "tensor1", "query", "condition"})
@@ -64,98 +59,6 @@ class Kept(NamedTuple):
 
 
 _NOTHING = Kept((), (), ())
-
-
-class _Touched(threading.local):
-    """How many nodes of the graph at hand were looked at on one thread, and how many may be."""
-
-    def __init__(self) -> None:
-        self.count, self.most = 0, _SAFE_TOUCHES_THREAD
-
-    def may_be_more(self) -> bool:
-        """Let there be more if they can still be freed: the main thread's stack is large, and can be larger."""
-        if threading.current_thread() is not threading.main_thread():
-            return False
-        if self.count <= _SAFE_TOUCHES:
-            self.most = _SAFE_TOUCHES
-        elif raise_stack_limit(2 * self.count):
-            self.most = 2 * self.count
-        return self.count <= self.most
-
-
-class SavedSizes:
-    """Which memory the nodes of a recording keep: sequence number from the beginning -> storages and bytes by turns."""
-
-    def __init__(self) -> None:
-        self.of_node: dict[int, tuple[Any, ...]] = {}
-        self._touched = _Touched()
-
-    def add(self, number: int, storage: Hashable, size: int) -> None:
-        """Note what one node keeps."""
-        if storage is None:
-            return
-        if len(self.of_node) >= _MAX_SIZES:
-            self.of_node.clear()
-        known = self.of_node.get(number)
-        self.of_node[number] = (storage, size) if known is None else (*known, storage, size)
-
-    def fill(self, snapshot: Graph) -> None:
-        """Fill in what the nodes of a graph keep, as their calls noted it."""
-        self.begin_anew()
-        of_node, first = self.of_node, snapshot.first_seq
-
-        def noted(place: int) -> dict[Hashable, int] | None:
-            number = snapshot.seq[place]
-            entry = None if number is None else of_node.get(first + number)
-            return None if entry is None else dict(zip(entry[::2], entry[1::2], strict=True))
-
-        _fill(snapshot, noted)
-        self._forget(_FEW + 4 * len(snapshot))
-
-    def _forget(self, most: int) -> None:
-        """Forget the oldest nodes, once there are more than so many: a long program has other graphs by now."""
-        if len(self.of_node) > 2 * most:
-            for number in list(islice(self.of_node, len(self.of_node) - most)):
-                del self.of_node[number]
-
-    def may_touch(self, nodes: int) -> bool:
-        """Whether that many more nodes may be looked at: deep graphs that were cannot be freed on a small stack."""
-        touched = self._touched
-        touched.count += nodes
-        return touched.count <= touched.most or touched.may_be_more()
-
-    def begin_anew(self) -> None:
-        """The graph at hand is taken care of by a walk."""
-        self._touched.count = 0
-
-
-def fill_from_nodes(snapshot: Graph, order: Sequence[Any]) -> None:
-    """Fill in what the nodes of a graph keep by asking each, where nobody saw the calls; nothing is unpacked."""
-
-    def asked(place: int) -> dict[Hashable, int] | None:
-        if snapshot.seq[place] is None:
-            return None
-        return kept_memories(order[place])
-
-    _fill(snapshot, asked)
-
-
-def _fill(snapshot: Graph, kept_at: Callable[[int], dict[Hashable, int] | None]) -> None:
-    """Fill in bytes by node, and as a measure each memory once, for the node made first.
-
-    ``kept_at`` gives the memories that the node at a place keeps, with their bytes; None where nobody knows.
-    """
-    counted: set[Hashable] = set()
-    once: list[float | None] = [None] * len(snapshot)
-    sizes = snapshot.saved_bytes = list(snapshot.saved_bytes)  # which an earlier snapshot may have, too
-    for place in sorted(range(len(snapshot)), key=lambda place: snapshot.seq[place] or 0):  # as they were made
-        kept = kept_at(place)
-        if kept is not None:
-            sizes[place] = sum(kept.values())
-            once[place] = float(sum(size for memory, size in kept.items() if memory not in counted))
-            counted.update(kept)
-    if counted:
-        snapshot.measures["saved_bytes"] = once
 
 
 def kept_memories(node: Any) -> dict[Hashable, int]:
