@@ -11,7 +11,8 @@ from .frames import read_locals
 _HIDDEN = frozenset({"_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
 """Where wrappers (compiled, sharded, checkpointed) keep the module that the program wrote."""
 
-_OURS = "retrograd.inspect"
+_OF_NO_MODULE = ("retrograd.inspect", "torch.nn.functional", "torch.overrides")
+"""Where functions lie of which the first argument is never a module; to read variables takes long."""
 
 
 def attributes_of(value: object) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def called_in_evaluation(frame: FrameType | None) -> bool:
     """Whether the innermost running module, the first argument of a function on the stack, is in evaluation mode."""
     while frame is not None:
         code = frame.f_code
-        if code.co_argcount and not frame.f_globals.get("__name__", "").startswith(_OURS):
+        if code.co_argcount and not frame.f_globals.get("__name__", "").startswith(_OF_NO_MODULE):
             first = read_locals(frame).get(code.co_varnames[0])
             if is_module(first):
                 return not is_training(first)

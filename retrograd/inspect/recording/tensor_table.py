@@ -5,12 +5,13 @@ A tensor is identified by its ``id`` while a weak reference to it lives, and so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from itertools import chain, compress, repeat
 from operator import call, is_, itemgetter
 from typing import Any
 
 from ...locks import lock
+from ..bounded import BoundedDict
 from ..program.holders import holder_of
 from ..references import Reference
 from .journal import Rows
@@ -19,6 +20,9 @@ from .tensor_facts import TensorFacts
 
 _DEAD = 250
 """Entries of dead tensors kept in addition to as many as are live: scanning for them costs more than they take."""
+
+_MANY = 12
+"""Tensors of the shortest list that is remembered: those of an optimizer are asked about several times a step."""
 
 _PILED = 4
 """Number of live results of one line from which on they count as accumulating."""
@@ -85,6 +89,8 @@ class TensorTable:
         self._settle = settle
         self._lock = lock()
         self._known = _Living()
+        self._lists: BoundedDict[tuple[int, int], tuple[list[Reference], list[int | None]]] = BoundedDict(50)
+        """Length and first tensor of lists that were asked about -> references to all, and their numbers."""
         self._memories = _Living()
         self._next_storage = 0
         self._most = _DEAD
@@ -139,8 +145,26 @@ class TensorTable:
         """Return the number of a tensor, None if it was not seen."""
         return self._known.find(tensor)
 
-    def numbers(self, tensors: Iterable[Any]) -> list[int | None]:
+    def numbers(self, tensors: Sequence[Any]) -> list[int | None]:
         """Return the number of each tensor, None for unknown ones."""
+        if len(tensors) >= _MANY:
+            return self._numbers_of_list(tensors)
+        return self._look_up(tensors)
+
+    def _numbers_of_list(self, tensors: Sequence[Any]) -> list[int | None]:
+        """Return the numbers of many, which mostly were asked for in this order before."""
+        key = len(tensors), id(tensors[0])
+        known = self._lists.get(key)
+        if known is not None and all(map(is_, map(call, known[0]), tensors)):
+            return known[1].copy()
+        found, reference_of = self._look_up(tensors), self._known.references.get
+        references = [reference_of(id(tensor), _GONE) for tensor in tensors]
+        if None not in found:
+            self._lists[key] = references, found.copy()
+        return found
+
+    def _look_up(self, tensors: Sequence[Any]) -> list[int | None]:
+        """Return the numbers of tensors, looked up one by one."""
         reference_of, number_of = self._known.references.get, self._known.numbers.get
         found: list[int | None] = []
         for tensor in tensors:  # as ``find``, of which the calls would take as long as what it does
@@ -318,5 +342,5 @@ class TensorTable:
         for number in living:
             rows.facts(number).lasted = row
         with self._lock:  # other threads may go on
-            for table in (self._known, self._memories):
+            for table in (self._known, self._memories, self._lists):
                 table.clear()

@@ -125,6 +125,10 @@ class Origins(Protocol):
     def find(self, numbers: list[int | None]) -> tuple[list[SourceLine | None], list[str], list[str]]:
         """Return source line, scope and call for each sequence number; ``None`` and ``""`` where unknown."""
 
+    @property
+    def may_cut(self) -> bool:
+        """Whether there may be such places as ``cuts`` returns."""
+
     def cuts(self, numbers: list[int | None]) -> list[Cut]:
         """Return where values went on into the nodes with these numbers, and gradients do not."""
 

@@ -97,7 +97,16 @@ class Marks:
 
     def note(self, before: int, after: int, frame: FrameType | None, call: str = "", *, in_place: bool = False) -> None:
         """Note that nodes ``before`` to ``after - 1`` were made by a call at the current line of this user frame."""
-        if before < self.end:
+        if before == self.end and frame is not None and not in_place:
+            code, word, known = id(frame.f_code), self.word or call, self._places.get
+            last = known((code, frame.f_lasti, self.scope, word))
+            first = last if after == before + 1 else known((code, frame.f_lasti, self.scope, ""))
+            if first is not None and last is not None:  # as ``gap``, for a line of the user's that was met before
+                self._push(before, first)
+                self._push(after - 1, last)
+                self.end = after
+                return
+        elif before < self.end:
             before = self.end
         elif before > self.end:
             self.gap(before, self.line)
@@ -227,6 +236,11 @@ class OriginTables:
         mine = self.local.marks
         tables = sorted(self._all, key=lambda marks: marks is not mine)
         return next(filter(None, (marks.targets(number) for marks in tables)), ())
+
+    @property
+    def may_cut(self) -> bool:
+        """Whether values may have entered a graph without their gradients."""
+        return any(marks.severed for marks in self._all)
 
     def cuts(self, numbers: list[int | None]) -> list[Cut]:
         """Return where values entered a graph without gradients; ``numbers`` are the sequence numbers of its nodes."""

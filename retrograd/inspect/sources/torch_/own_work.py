@@ -53,6 +53,7 @@ class _OwnWork:
         torch: Any = LIBRARY.torch
         self._tensor, self._held = torch.Tensor, vars(torch.Tensor)
         self._in_c = vars(torch._C.TensorBase)
+        self._detach = self._in_c["detach"]
         self._disabled, self._count_modes = private().unheard, private().count_modes
         self._length = len(self._held) - len(self.patches())
         """Entries of the class where the program has patched nothing."""
@@ -72,7 +73,7 @@ class _OwnWork:
 
     def is_unpatched(self) -> bool:
         """Whether it is known without a look at each that the program has patched nothing."""
-        return len(self._held) == self._length and self._held.get("detach") is self._in_c["detach"]
+        return len(self._held) == self._length and self._held.get("detach") is self._detach
 
     def is_needless(self) -> bool:
         """Whether work with plain tensors is unobserved anyway: no mode is on, and nothing is patched."""

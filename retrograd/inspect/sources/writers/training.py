@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...bounded import BoundedDict
@@ -95,7 +95,7 @@ def _known_within(watch: Watch, module: Any) -> list[int]:
     return _known(watch, [parameter for _, parameter in held_parameters(module)])
 
 
-def _known(watch: Watch, tensors: Iterable[Any]) -> list[int]:
+def _known(watch: Watch, tensors: Sequence[Any]) -> list[int]:
     return [number for number in watch.sink.tensors.numbers(tensors) if number is not None]
 
 

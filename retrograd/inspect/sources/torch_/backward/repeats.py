@@ -10,7 +10,8 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, repeat
+from operator import itemgetter, methodcaller, sub
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -32,6 +33,8 @@ _SAME = (
 )
 """What two graphs with one outline have in common."""
 _ORIGINS = ("source", "scope", "call", "classes")
+_NODE, _NUMBER = itemgetter(0), itemgetter(1)
+_sequence_nr = methodcaller("_sequence_nr")
 Place = list[tuple[CodeType, int]]
 """The position of the user's program, innermost frame first."""
 
@@ -64,8 +67,8 @@ class _Outline(NamedTuple):
         order, edges = list(places), list[tuple[tuple[Node | None, int], ...]]()
         meet, note = order.append, edges.append
         try:
-            for row, met in enumerate(self.met):
-                following = order[row].next_functions
+            for node, met in zip(order, self.met, strict=False):  # ``order`` grows meanwhile
+                following = node.next_functions
                 note(following)
                 for position in met:
                     meet(following[position][0])
@@ -77,8 +80,8 @@ class _Outline(NamedTuple):
             [places[root] for root in roots] == self.roots
             and list(map(id, map(type, order))) == self.classes
             and list(map(len, edges)) == self.lengths
-            and [number for _, number in ends] == self.inputs
-            and [node for node, _ in ends] == [expected[target] for target in self.targets]
+            and list(map(_NUMBER, ends)) == self.inputs
+            and list(map(_NODE, ends)) == list(map(expected.__getitem__, self.targets))
             and len(set(order)) == len(order)
         )
         return order if alike else None
@@ -154,19 +157,20 @@ class _Seen:
 
     def number(self, snapshot: Graph, order: list[Node], origins: Origins | None) -> None:
         """Fill in sequence numbers, lines and scopes; what is as it was is the same object."""
-        found, mine = [order[row]._sequence_nr() for row in self.numbered], self.snapshot
+        found, mine = list(map(_sequence_nr, map(order.__getitem__, self.numbered))), self.snapshot
         first = min(found, default=0)
         pattern = None if origins is None or not found else origins.pattern(first, max(found))
-        if [number - first for number in found] == self.numbers:
+        if list(map(sub, found, repeat(first))) == self.numbers:
             snapshot.seq = mine.seq
         else:
             snapshot.seq = _spread(found, self.numbered, len(order), first)
         snapshot.first_seq, snapshot.classes = first, mine.classes
-        raw = Graph(seq=_spread(found, self.numbered, len(order), 0))
         if pattern is not None and pattern == self.pattern and snapshot.seq is mine.seq:
             snapshot.source, snapshot.scope, snapshot.call = mine.source, mine.scope, mine.call
-            snapshot.cuts = [] if origins is None else origins.cuts(raw.seq)
+            if origins is not None and origins.may_cut:
+                snapshot.cuts = origins.cuts(_spread(found, self.numbered, len(order), 0))
             return
+        raw = Graph(seq=_spread(found, self.numbered, len(order), 0))
         add_origins(raw, origins)
         snapshot.cuts = raw.cuts
         for row, _ in self.leaves:  # a parameter stands in its module, whoever uses it

@@ -9,13 +9,14 @@ from types import CodeType
 from typing import Any
 
 from ....bounded import BoundedDict
+from ....operators import Trait
 from ....program.frames import place_key, source_line
 from ....program.places import SourceLine
 from ....program.spelling import UNKNOWN, Spelling, spelling_at
 from .calls import Call
 from .facts import arguments_of
 from .names import assigned, depends_on_values, forms_match, spelled
-from .rules import Rule
+from .rules import INDEXED_WRITES, Rule
 from .saved import Kept
 
 _LASTING = frozenset({int, float, bool, str, type(None)})
@@ -45,6 +46,8 @@ class Site:
     """What the program calls the function."""
     harmless: bool
     """Whether calls from here change nothing that is known of tensors, unless they write to one."""
+    usual: bool
+    """Whether there is nothing to tell of them beyond that, unless they write, fail or lose a gradient."""
     others: tuple[Any, ...] = ()
     """What else the latest call was given that was all plain, and what was said of it."""
     said: dict[str, Any] | None = None
@@ -112,6 +115,7 @@ class Sites:
             nested=line is not None and line.function != "<module>",
             written=spelling.compares if spelling.turns(call.rule.op) else _written(call, spelling.form),
             harmless=call.rule.kind == "operation" and "numpy" not in call.rule.op,
+            usual=_is_usual(call),
         )
 
 
@@ -119,6 +123,17 @@ def _written(call: Call, form: str) -> str:
     """Return what a line calls a function: ``float`` also for ``float(x)``, which asks ``x.__float__()``."""
     matches = forms_match(call.rule.op, form) or forms_match(call.rule.op, f"__{form}__")
     return form if matches else call.rule.written
+
+
+def _is_usual(call: Call) -> bool:
+    """Whether nothing else is to be looked for in calls like this: repeated places, dropout, memory without values."""
+    unusual = (Trait.DROPOUT, Trait.ALLOCATING, Trait.CREATION)
+    return (
+        call.rule.kind == "operation"
+        and call.rule.op not in INDEXED_WRITES
+        and "dropout_p" not in call.kwargs
+        and not any(map(call.rule.operator.is_a, unusual))
+    )
 
 
 def _is_alike(value: Any, known: Any) -> bool:

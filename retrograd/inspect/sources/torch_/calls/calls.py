@@ -106,7 +106,7 @@ class Call:
     def written(self) -> list[int]:
         """Return the places among the inputs of tensors that the call wrote to, that of ``out=`` first."""
         after = versions_of(self.inputs)
-        if after == self.versions:
+        if after == self.versions:  # as nearly always
             uncounted = self.rule.op in UNCOUNTED and self.inputs and self.result is self.inputs[0]
             return [0] if uncounted else []
         found = [place for place, (now, before) in enumerate(zip(after, self.versions, strict=True)) if now != before]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from .....interpreter import getframe
@@ -36,6 +37,7 @@ from .saved_sizes import MOST_FRESH, SavedSizes
 from .tensors import Fresh, number_new, number_of, part_of, reserve_result
 
 _NONE: tuple[Any, ...] = ()
+_requires_grad = attrgetter("requires_grad")
 
 
 class ForwardWriter:
@@ -110,10 +112,17 @@ class ForwardWriter:
         if not outputs and not written and call.error is None and not call.rule.operator.is_a(Trait.READING):
             return
         site, known = self._sites.at(call), len(self.table)
-        line, names = site.line, site.names(call)
-        numbers = self._numbers(call.inputs, names, line)
-        kind, more = self._kind(call, outputs, written, numbers, inside)
-        if numbers and max(numbers) >= known:
+        names = site.names(call)
+        numbers = self._numbers(call.inputs, names, site.line)
+        kind, more = "operation", dict[str, Any]()
+        if (
+            not site.usual
+            or written
+            or call.error is not None
+            or (True in call.required and not any(map(_requires_grad, outputs)))
+        ):
+            kind = self._kind(call, outputs, written, numbers, inside, more)
+        if len(self.table) > known:
             add_entered(more, call, numbers, known, self._readable)
         stack = self._stack_number(call) if site.nested or kind != "operation" else -1
         results, fresh = self._results(outputs, site)
@@ -122,9 +131,10 @@ class ForwardWriter:
         nodes, saves = self._nodes(call, site, outputs, numbers + results, same=same)
         if written or not site.harmless:
             self._ranges.forget(call.rule, [numbers[place] for place in written])
-        self._allocations.follow(call, numbers, written, outputs, results)
+        if not site.usual or written:
+            self._allocations.follow(call, numbers, written, outputs, results)
         measures = measured(call, numbers, outputs, results, more, self._ranges, self._allocations.hides)
-        if self._transforms.open or "transformed" in more:
+        if "transformed" in more or self._transforms.open:
             self._transforms.look(levels_now(), getframe(1), call.frame)
         around = self._around(call, kind, call.marks.scope, inside.run)
         told = results if outputs or kind != "inplace" else (numbers[written[0]],)
@@ -140,10 +150,16 @@ class ForwardWriter:
             self._write_beside(call, site, written, kind, numbers)
 
     def _kind(
-        self, call: Call, outputs: list[Any], written: list[int], numbers: Sequence[int], inside: Inside
-    ) -> tuple[str, dict[str, Any]]:
-        """Return which kind of event a call is, and what only few calls have."""
-        kind, more = "operation", dict[str, Any]()
+        self,
+        call: Call,
+        outputs: list[Any],
+        written: list[int],
+        numbers: Sequence[int],
+        inside: Inside,
+        more: dict[str, Any],
+    ) -> str:
+        """Return which kind of event a call is; ``more`` gets what only few calls have."""
+        kind = "operation"
         if True in call.required and (reason := self._reason(call, outputs, written, inside)):
             kind, more["reason"] = "cut", reason
         elif written:
@@ -156,7 +172,7 @@ class ForwardWriter:
         drops = call.rule.operator.is_a(Trait.DROPOUT) or call.kwargs.get("dropout_p")
         if drops and called_in_evaluation(getframe(1)):
             more["evaluating"] = True
-        return kind, more
+        return kind
 
     def _nodes(
         self, call: Call, site: Site, outputs: list[Any], numbers: tuple[int, ...], *, same: bool

@@ -97,12 +97,13 @@ def fill_from_nodes(snapshot: Graph, order: Sequence[Any], kept_memories: Callab
     numbers = dict[Hashable, int]()
     rows = [(number, -1, 0) for number in snapshot.seq if number is not None]  # also of those that keep nothing
     for node, number in zip(order, snapshot.seq, strict=True):
-        for memory, size in kept_memories(node).items() if number is not None else ():
-            rows.append((number, numbers.setdefault(memory, len(numbers)), size))
+        if number is not None:
+            kept = kept_memories(node).items()
+            rows += [(number, numbers.setdefault(memory, len(numbers)), size) for memory, size in kept]
     numbering, known = _Numbering.of(snapshot.seq), np.array(rows, np.int64).reshape(-1, 3)
     before = snapshot.saved_bytes
-    kept = _Kept.by(numbering, 0, [_Rows(known, 0, int(known[:, 0].max(initial=0)))])
-    _Filled(numbering, kept.key(), before, *kept.columns(numbering, before)).enter(snapshot)
+    found = _Kept.by(numbering, 0, [_Rows(known, 0, int(known[:, 0].max(initial=0)))])
+    _Filled(numbering, found.key(), before, *found.columns(numbering, before)).enter(snapshot)
 
 
 class _Rows(NamedTuple):

@@ -62,12 +62,19 @@ def reserve_result(table: TensorTable, tensor: Any) -> tuple[int, Fresh] | None:
     """
     if tensor._base is not None or private().is_wrapped(tensor):
         return None
-    memory, lent, part = memory_of(tensor)
-    required = tensor.requires_grad
-    if memory is None or lent or part or (required and tensor.is_leaf):
+    try:
+        memory = tensor.untyped_storage()
+        size = memory.nbytes()
+        if not size or size != tensor.nbytes or not memory.resizable():
+            return None
+        required, extent = tensor.requires_grad, tensor.shape
+    except Exception as failure:  # as in ``memory_of``
+        reraise_from_handler(failure)
+        return None
+    if required and tensor.is_leaf:
         return None
     number, storage = table.reserve(tensor, memory)
-    return number, (shape_of(tensor), dtype_name(tensor.dtype), storage, required)
+    return number, (_shapes.get(extent) or shape_of(tensor), dtype_name(tensor.dtype), storage, required)
 
 
 def facts_of(fresh: Fresh, name: str, row: int, source: SourceLine | None) -> TensorFacts:
@@ -107,10 +114,13 @@ def _wrapped_by(table: TensorTable, tensor: Any) -> int | None:
 
 def numbers_of(table: TensorTable, tensors: Sequence[Any], *, source: SourceLine | None = None) -> list[int]:
     """Return the numbers of several tensors, of which most are known."""
-    return [
-        number_new(table, tensor, source=source) if number is None else number
-        for tensor, number in zip(tensors, table.numbers(tensors), strict=True)
-    ]
+    found = table.numbers(tensors)
+    if None in found:
+        found = [
+            number_new(table, tensor, source=source) if number is None else number
+            for tensor, number in zip(tensors, found, strict=True)
+        ]
+    return found  # type: ignore[return-value]
 
 
 def layout_of(tensor: Any) -> tuple[int, ...] | None:

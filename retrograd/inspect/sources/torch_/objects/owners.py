@@ -126,9 +126,11 @@ class StepReader:
     def _each(self, tensors: Sequence[Any], here: Callable[[Any], Any], names: tuple[str, ...]) -> list[Any]:
         """Return an answer for each tensor; statistics of those on other devices are requested and awaited together."""
         found: list[Any] = [None] * len(tensors)
+        plain, is_far = self._readable.plain, self._readable.is_far
         for place, tensor in enumerate(tensors):
             try:
-                found[place] = READBACKS.ask(tensor, names) if self._readable.is_far(tensor) else here(tensor)
+                near = type(tensor) in plain and tensor.is_cpu
+                found[place] = here(tensor) if near or not is_far(tensor) else READBACKS.ask(tensor, names)
             except Exception as failure:
                 reraise_from_handler(failure)
         return found
@@ -147,6 +149,8 @@ class StepReader:
 
     def _is_zero(self, gradient: Any) -> bool:
         """Whether the entries of a gradient of the CPU are known, and all zero."""
+        if self._readable.first_entry(gradient):
+            return False
         array = self._readable.gradient(gradient)
         return array is not None and is_zero(array)
 

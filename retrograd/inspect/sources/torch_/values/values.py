@@ -21,6 +21,7 @@ from ..private import private
 
 _EAGER = frozenset({"cuda", "xpu", "mps", "mtia", "hpu"})
 """Devices whose kernels run when they are called, as those of the one that a program adds to PyTorch do."""
+_ENTRIES: dict[Any, Any] = {np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}
 
 
 class Readable:
@@ -169,6 +170,14 @@ class Readable:
             format_ = f"{size // dtype.itemsize}{dtype.char}"
             unpack = self._unpackers[size, dtype.char] = struct.Struct(format_).unpack_from
         return unpack(self._bytes(size).from_address(pointer))
+
+    def first_entry(self, tensor: Any) -> float:
+        """Return the first entry of a plain tensor of single or double precision, but for its sign; 0 for others."""
+        entry = _ENTRIES.get(self.wide.get(tensor.dtype))
+        if entry is None or not self.is_plain(tensor) or tensor.storage_offset() or not tensor.numel():
+            return 0.0
+        pointer = tensor.data_ptr()
+        return float(entry.from_address(pointer).value) if pointer else 0.0
 
     def array(self, tensor: Any) -> Array | None:
         """Return a floating tensor as an array, narrow dtypes converted; None if it cannot be had.

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import repeat
+from operator import is_
 from types import FrameType
 from typing import Any
 
@@ -172,7 +174,7 @@ class EnteredScopes:
             if here.stack and here.mode is not None and self._tracing() is None:
                 if here.mode.marks.muted and not here.stack[-1].muted:
                     here.mode.severing.passed(module, args, output, here.mode.marks)
-                in_place = any(output is one for one in args)
+                in_place = any(map(is_, args, repeat(output)))
                 self._scopes.leave(module, here.mode.marks, here.stack, in_place=in_place)
         except Exception as problem:
             note_problem(problem)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import threading
+from itertools import repeat
+from operator import is_
 from types import FrameType
 from typing import Any
 
@@ -66,7 +68,8 @@ def _mode_class() -> type:
                 finally:
                     after = counter()
                     if after != self.marks.end:
-                        in_place = any(came is one for one in (*args, *kwargs.values()))
+                        given = (*args, *kwargs.values()) if kwargs else args
+                        in_place = any(map(is_, given, repeat(came)))
                         _note(self.marks, before, after, getframe(1), rule, in_place=in_place)
                     if heard is not None:
                         heard.result = None if came is PENDING else came

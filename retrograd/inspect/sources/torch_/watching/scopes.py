@@ -103,21 +103,21 @@ class Scopes:
         outer = stack[-1] if stack else None
         around = "" if outer is None else outer.inside
         path = self._roots.path(module, around, caller)
-        running = Running(id(module), path, marks, outer)
+        running, own = Running(id(module), path, marks, outer), attributes_of(module)
         if mode is not None:
-            self._settle(module, running, marks, mode, caller)
+            self._settle(module, own, running, marks, mode, caller)
         stack.append(running)
         marks.muted = not self._has_grad()
         marks.scope = f"{marks.scope}/{below(path, around)}" if running.under_named else path
         self._classes[marks.scope] = type(module).__name__
         # What a layer calls is the layer's doing, if it is one of the library's without layers of its own.
-        marks.word = (
-            type(module).__name__ if marks.settled is not None and not attributes_of(module)["_modules"] else ""
-        )
+        marks.word = type(module).__name__ if marks.settled is not None and not own["_modules"] else ""
 
-    def _settle(self, module: Any, running: Running, marks: Marks, mode: Any, caller: FrameType) -> None:
+    def _settle(
+        self, module: Any, own: dict[str, Any], running: Running, marks: Marks, mode: Any, caller: FrameType
+    ) -> None:
         """Settle which line answers for what a module calls, and turn the mode off where it has nothing to see."""
-        closed = self._is_closed(module)
+        closed = self._is_closed(module, own)
         if closed and marks.settled is None:
             marks.settled = Settled(marks.line or user_frame(caller))
             marks.line = marks.settled.frame
@@ -134,12 +134,12 @@ class Scopes:
             put_back(mode, running.above)
             running.mode_is_off, running.mode, marks.line = False, mode, None
 
-    def _is_closed(self, module: Any) -> bool:
+    def _is_closed(self, module: Any, own: dict[str, Any]) -> bool:
         """Whether nothing of the user's runs in a module: then all that it calls is called for one line of the user.
 
         Modules inside are asked for themselves.
         """
-        cls, own = type(module), attributes_of(module)
+        cls = type(module)
         before, after = self._hooks
         if (
             not (cls in self._of_torch or self._is_of_torch(cls))
