@@ -103,6 +103,14 @@ def test_worse_and_tentative_changes_are_not_proposed() -> None:
     assert Finding("k", "m", fixes=(sound, tried)).fix == tried
 
 
+def test_whether_a_change_was_tried_is_said_beside_it() -> None:
+    """JSON has true, false or null for it, words are the verdict's or say how to try it."""
+    fixes = [Fix("leave it out", (), verdict=one) for one in ("", "verified", "not verified", "makes it worse")]
+
+    assert [fix.to_plain()["verified"] for fix in fixes] == [None, True, False, False]
+    assert [fix.trial for fix in fixes] == ["not tried: run with --verify", *(fix.verdict for fix in fixes[1:])]
+
+
 def test_changes_of_one_line_are_not_put_together() -> None:
     """Two fixes of one line, or that add lines at one place, cannot both be in a patch; others can."""
     first = Fix("a", (Change("a.py", 3, ("x",), ("y",)),))
@@ -166,7 +174,9 @@ def test_verified_change_is_reported_and_written_as_a_patch(tmp_path: Path) -> N
     found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["findings"]
     assert done.out == "ran\n"
     assert "ran again once" in done.err
-    assert [(one["kind"], one["edit"]["verdict"]) for one in found] == [("broadcast", "verified")]
+    assert [(one["kind"], one["edit"]["verdict"], one["edit"]["verified"]) for one in found] == [
+        ("broadcast", "verified", True)
+    ]
     assert (tmp_path / "criterion.py").read_text(encoding="utf-8") == criterion
     assert "+    return (a.squeeze(-1) - b).pow(2).mean()\n" in (tmp_path / "fix.diff").read_text(encoding="utf-8")
     assert done.code == 1

@@ -11,6 +11,7 @@ from .graphs.columns import Plain
 
 Verdict = Literal["", "verified", "not verified", "makes it worse"]
 """What running the program with the fix showed; empty if it was not tried."""
+UNTRIED = "not tried: run with --verify"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,22 @@ class Fix:
     """Whether only a run of the program can show that the fix is what was meant."""
     verdict: Verdict = ""
 
+    @property
+    def verified(self) -> bool | None:
+        """Whether running the program with it showed that it helps; None where that was not tried."""
+        return self.verdict == "verified" if self.verdict else None
+
+    @property
+    def trial(self) -> str:
+        """What is said beside it of whether it was tried."""
+        return self.verdict or UNTRIED
+
     def to_plain(self) -> dict[str, Plain]:
         """Return the fix as JSON values."""
         return {
             "sentence": self.sentence,
             "verdict": self.verdict,
+            "verified": self.verified,
             "changes": [change.to_plain() for change in self.changes],
         }
 

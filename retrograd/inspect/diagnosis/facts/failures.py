@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...program.places import SourceLine
-from ..text.words import NO_GRAPH
+from ..text.phrases import NO_GRAPH
 from .flow import Flow
 from .runs import Run
 

@@ -13,7 +13,7 @@ from ..base import Case
 from ..facts.calls import held_by
 from ..facts.finite import bad_runs
 from ..facts.flow import Flow
-from ..text.words import at, counted, listed
+from ..text.words import at, counted, named
 from ..thresholds import HABIT, NOTHING
 
 
@@ -38,7 +38,7 @@ def _without_gradient(flow: Flow) -> Iterator[Case]:
         known = "their values reach a loss, on a way that may be meant to be cut" if leading & set(used) else known
         yield Case(
             kind="unused-parameter",
-            message=f"{listed(map(flow.name, leaves))} got no gradient in {counted(passes, 'backward pass')}, and an "
+            message=f"{named(flow, leaves)} got no gradient in {counted(passes, 'backward pass')}, and an "
             "optimizer that steps has them.",
             source=source,
             subjects=frozenset(leaves),
@@ -52,7 +52,7 @@ def _zero_throughout(flow: Flow) -> Iterator[Case]:
     for source, leaves in _by_line(flow, zero):
         yield Case(
             kind="zero-gradient",
-            message=f"the gradient of {listed(map(flow.name, leaves))} is zero in each of "
+            message=f"the gradient of {named(flow, leaves)} is zero in each of "
             f"{counted(len(flow.norms_of[leaves[0]]), 'backward pass')}.",
             source=source,
             subjects=frozenset(leaves),

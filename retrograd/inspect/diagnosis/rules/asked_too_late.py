@@ -9,7 +9,8 @@ from ...program.places import SourceLine
 from ..base import Case, Check
 from ..facts.flow import Flow
 from ..facts.runs import Run
-from ..text.words import UNUSED, at, listed
+from ..text.phrases import UNUSED
+from ..text.words import at, listed
 
 
 def find(flow: Flow) -> Iterator[Case]:

@@ -10,7 +10,7 @@ from ...operators import Trait
 from ...program.places import SourceLine
 from ..base import Case, Check
 from ..facts.flow import Flow
-from ..text.words import at, listed
+from ..text.words import at, named
 
 
 class _Stretch(NamedTuple):
@@ -75,7 +75,7 @@ def _case(flow: Flow, stretch: _Stretch) -> Case:
     source = (
         _within(flow, min(row for row in calls if used.intersection(flow.inputs(row))), stretch) if instead else None
     )
-    names = listed(map(flow.name, sorted(used)))
+    names = named(flow, sorted(used))
     how = f": it computes{at(source)} with {names} themselves" if instead else ""
     return Case(
         kind="unused-parameter",

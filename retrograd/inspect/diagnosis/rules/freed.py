@@ -9,7 +9,8 @@ from ..facts.flow import Flow
 from ..facts.runs import Run
 from ..queries.carried_tensors import CarriedTensor, carried_tensor, living_line
 from ..roles.trained import kept_results
-from ..text.words import FREED, at, listed, place
+from ..text.phrases import FREED
+from ..text.words import at, listed, place
 
 KINDS = {
     "freed-graph": Kind("backward needs saved tensors that an earlier backward has freed", "error", Stage.STATEMENT),

@@ -13,7 +13,8 @@ from ..base import Case, Check, Kind, Stage
 from ..facts.calls import CALLS
 from ..facts.flow import Flow
 from ..facts.lines import backward_line
-from ..text.words import NO_GRAPH, at, counted, shape_text
+from ..text.phrases import NO_GRAPH
+from ..text.words import at, counted, shape_text
 from ..thresholds import DIFFERENT, MEASURED
 from .recomputed_in_rules import recomputed
 

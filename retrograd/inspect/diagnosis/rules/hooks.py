@@ -9,8 +9,9 @@ from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..facts.hooks import hangs_on, hook_that_failed, is_code_of
+from ..text.phrases import OVERLAPPING
 from ..text.spelling import is_name, out_of_place, receiver
-from ..text.words import OVERLAPPING, at, counted, function_name, times
+from ..text.words import at, counted, function_name, times
 
 KINDS = {
     "hook-leak": Kind("a hook is registered again and again", "error", Stage.STATEMENT),

@@ -12,7 +12,7 @@ from ..base import Case, Check
 from ..facts.flow import Flow
 from ..roles.trained import is_parameter, kept_results, without_use
 from ..roles.unused import lines_to
-from ..text.words import at, counted, listed, named
+from ..text.words import at, counted, named
 from ..thresholds import HABIT
 
 
@@ -98,7 +98,7 @@ def _multiplied_case(flow: Flow, line: SourceLine, leaves: dict[int, int]) -> Ca
     times = max(leaves.values())
     return Case(
         kind="missing-copy",
-        message=f"every pass goes {counted(times, 'time')} through the same {listed(map(flow.name, leaves))}: "
+        message=f"every pass goes {counted(times, 'time')} through the same {named(flow, leaves)}: "
         f"{made} * {count}{at(line)} makes one object and lists it again and again.",
         remedy=f"[{each}], which makes one for each place",
         source=line,
@@ -194,7 +194,7 @@ def halved(flow: Flow) -> Iterator[Case]:
         if dtypes and dtypes[0].startswith("complex") and not dtypes[1].startswith("complex"):
             lines[event.source].append(leaf)
     for source, leaves in lines.items():
-        names, one = listed(map(flow.name, leaves)), len(leaves) == 1
+        names, one = named(flow, leaves), len(leaves) == 1
         yield Case(
             kind="optimizer-mismatch",
             message=f"{names} {'is' if one else 'are'} complex and made real{at(source)}: the imaginary part, and with "

@@ -14,8 +14,9 @@ from ..facts.calls import held_by
 from ..facts.flow import Flow
 from ..facts.runs import Run
 from ..queries.carried_tensors import carried_tensor
+from ..text.phrases import MODIFIED
 from ..text.spelling import gives_value, out_of_place, statement, written_name
-from ..text.words import MODIFIED, at, listed, operator_word
+from ..text.words import at, listed, operator_word
 
 KINDS = {
     "inplace-modified": Kind(

@@ -9,8 +9,9 @@ from ...operators import Trait
 from ...program.places import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
+from ..text.phrases import LEAF_WRITTEN, NO_DEEPCOPY, NOT_OPTIMIZABLE
 from ..text.spelling import argument, out_of_place, written_name
-from ..text.words import LEAF_WRITTEN, NO_DEEPCOPY, NOT_OPTIMIZABLE, at, listed, operator_word
+from ..text.words import at, listed, operator_word
 
 KINDS = {
     "nonleaf-grad": Kind("`.grad` of a tensor that is not a leaf is read", "error", Stage.STATEMENT),

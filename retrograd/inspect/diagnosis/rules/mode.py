@@ -10,8 +10,9 @@ from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..facts.nodes import switch_around
+from ..text.phrases import INFERENCE, VIEW_INFERENCE
 from ..text.spelling import is_call, is_name
-from ..text.words import INFERENCE, VIEW_INFERENCE, at
+from ..text.words import at
 
 KINDS = {
     "inference-tensor": Kind("a tensor made under `inference_mode` in a recorded operation", "error", Stage.STATEMENT),

@@ -8,8 +8,9 @@ from ...operators import Trait
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..facts.hooks import hook_that_failed
+from ..text.phrases import OVERLAPPING, VIEW_INFERENCE, VIEW_NO_GRAD
 from ..text.spelling import written_name
-from ..text.words import OVERLAPPING, VIEW_INFERENCE, VIEW_NO_GRAD, at, shape_text
+from ..text.words import at, shape_text
 
 KINDS = {
     "overlapping-inplace": Kind(

@@ -26,8 +26,9 @@ from ..roles.unused import (
     used_again,
     used_in_a_case,
 )
+from ..text.phrases import UNREDUCED, UNUSED
 from ..text.spelling import assigned, returns
-from ..text.words import UNREDUCED, UNUSED, at, listed, parameters
+from ..text.words import at, listed, parameters
 
 KINDS = {
     "unused-parameter": Kind("a trainable leaf is not reachable from the loss", "error", Stage.STRUCTURE),

@@ -15,7 +15,7 @@ from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..facts.ledger import Step
 from ..facts.runs import Run
-from ..text.words import at, listed, named
+from ..text.words import at, named
 
 KINDS = {
     "summed-on-every-rank": Kind("something counts once for each rank", "warning", Stage.STATEMENT),
@@ -118,7 +118,7 @@ def _rate_knows(flow: Flow, step: Step) -> bool:
 
 def _summed_case(flow: Flow, event: Event, leaves: set[int]) -> Case:
     """Return the case of sums that nothing divides."""
-    count, names = event.data.get("group_size", 0), listed(map(flow.name, sorted(leaves)))
+    count, names = event.data.get("group_size", 0), named(flow, sorted(leaves))
     return Case(
         kind="summed-on-every-rank",
         severity="note",

@@ -106,7 +106,7 @@ def _change(fix: Fix) -> list[Text]:
     """Return a proposed change: whether it was tried, and the lines as they are and as they would be."""
     from rich.text import Text
 
-    head = f"change ({fix.verdict}): " if fix.verdict else "change: "
+    head = f"change ({fix.trial}): "
     parts = [Text(""), Text(head, style="bold green") + Text(printable(fix.sentence))]
     for change in fix.changes:
         numbered = [(change.first + place, "-", line) for place, line in enumerate(change.before)]

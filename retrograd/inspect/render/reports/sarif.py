@@ -71,8 +71,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
         }
         for file in dict.fromkeys(change.file for change in fix.changes)
     ]
-    verdict = f" ({fix.verdict})" if fix.verdict else ""
-    return {"description": {"text": f"{fix.sentence}{verdict}"}, "artifactChanges": changes}
+    return {"description": {"text": f"{fix.sentence} ({fix.trial})"}, "artifactChanges": changes}
 
 
 def _replacement(change: Change) -> dict[str, Any]:

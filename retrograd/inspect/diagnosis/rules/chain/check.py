@@ -16,7 +16,8 @@ from ...facts.runs import Run
 from ...facts.steps import cuts_between
 from ...queries.detached_values import number_cut, returned_cut, value_cut
 from ...roles.trained import expected_gradients, held_for_others, trained_then_frozen, without_any_grad
-from ...text.words import UNUSED, at, counted, operator_word, parameters
+from ...text.phrases import UNUSED
+from ...text.words import at, counted, operator_word, parameters
 from .cut_words import NO_DERIVATIVE, cause_of, not_simply_attached, remedy_of, replacing_hook, what_cut
 from .functions import lost_in_functions, zeros_of_functions, zeros_on_a_way
 from .other_ways import other_ways

@@ -17,7 +17,7 @@ from ...facts.nodes import call_of, ran
 from ...facts.runs import Run
 from ...queries.depth import grown
 from ...text.spelling import is_name
-from ...text.words import at, listed, named
+from ...text.words import at, named
 from ...thresholds import HALF_OF_IT, LAYERS_ASKED, NOTHING, SMALLEST_NORMAL_HALF, STEADY
 from .constant_results import Losses, both_zero, constant_results, is_zero, lost_in, switched_off, vanished_value
 from .straight_pieces import straight_pieces
@@ -73,7 +73,7 @@ def _hinge_of_all(flow: Flow, run: Run, row: int, leaves: list[int]) -> Case | N
     return Case(
         kind="zero-gradient",
         message=f"{event.op}{at(event.source)} is flat for the whole loss in each of {passes} backward passes"
-        f"{_between(low, high)}, so every gradient is zero and nothing is trained: {listed(map(flow.name, leaves))}.",
+        f"{_between(low, high)}, so every gradient is zero and nothing is trained: {named(flow, leaves)}.",
         remedy=f"see what {event.op} is given: the margin that is taken off, or the bound, must lie below the loss",
         source=event.source,
         op=event.op,

@@ -12,7 +12,7 @@ from ...base import Case
 from ...facts.call_inputs import limits_of
 from ...facts.flow import Flow
 from ...facts.runs import Run
-from ...text.words import at, listed
+from ...text.words import at, named
 from ...thresholds import CANCELLED, NOTHING
 
 
@@ -105,7 +105,7 @@ def constant_results(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
         reported.add(event.source)
         yield Case(
             kind="zero-gradient",
-            message=f"{event.op}{at(event.source)} {constant.why}: {listed(map(flow.name, leaves))} "
+            message=f"{event.op}{at(event.source)} {constant.why}: {named(flow, leaves)} "
             f"get{'s' if len(leaves) == 1 else ''} a gradient of zero.",
             remedy=constant.remedy,
             source=event.source,

@@ -11,7 +11,7 @@ from ...facts.call_inputs import known_limits, limits_of
 from ...facts.flow import Flow
 from ...facts.lines import few_of_each_line
 from ...facts.runs import Run
-from ...text.words import at, listed
+from ...text.words import at, named
 from ...thresholds import HABIT, NOTHING
 from .constant_results import Losses, both_zero, is_zero, is_zero_now, lost_in
 
@@ -98,7 +98,7 @@ def _case(flow: Flow, run: Run, places: tuple[int, int], leaves: list[int]) -> C
     low, high = known_limits(flow, places[0])[0]
     shrinks = not flow.does(places[0], *_FLATTENING)
     small = f"numbers too small for {flow.facts(flow.outputs(places[0])[0]).dtype} " if shrinks else ""
-    names = f"{listed(map(flow.name, leaves))} get{'s' if len(leaves) == 1 else ''}"
+    names = f"{named(flow, leaves)} get{'s' if len(leaves) == 1 else ''}"
     return Case(
         kind="underflow" if shrinks else "zero-gradient",
         message=f"{event.op}{at(event.source)} makes {small or 'zeros '}of all that it is given, from {low:g} to "
@@ -127,7 +127,7 @@ def zero_layers(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
         if not taken or both_zero(flow, row, "") is None:
             continue
         behind = flow.leaves_behind(flow.behind(flow.inputs(row), row)).intersection(lost)
-        explained = both_zero(flow, row, f"{listed(map(flow.name, sorted(behind)))} get") if behind else None
+        explained = both_zero(flow, row, f"{named(flow, sorted(behind))} get") if behind else None
         if explained is not None:
             event = flow.events[row]
             yield Case(

@@ -16,8 +16,9 @@ from ...facts.failures import run_without_graph
 from ...facts.flow import Flow
 from ...facts.runs import Run
 from ...roles.trained import frozen_before, made_since, trained_then_frozen
+from ...text.phrases import NO_GRAPH, NOT_REQUIRED
 from ...text.spelling import variables_in
-from ...text.words import NO_GRAPH, NOT_REQUIRED, at, counted, in_code, listed, named
+from ...text.words import at, counted, in_code, listed, named
 from .in_optimizers import held_for_nothing
 
 _SWITCH = "requires_grad"

@@ -10,7 +10,8 @@ from ...base import Case
 from ...facts.calls import held_by
 from ...facts.failures import run_without_graph
 from ...facts.flow import Flow
-from ...text.words import NO_GRAPH, at, counted, in_code, listed, named
+from ...text.phrases import NO_GRAPH
+from ...text.words import at, counted, in_code, listed, named
 
 
 def held_for_nothing(flow: Flow) -> Iterator[Case]:

@@ -13,8 +13,9 @@ from ...facts.calls import held_by
 from ...facts.flow import Flow
 from ...facts.steps import optimizers_served, steps_with_runs, taken_gradients
 from ...roles.trained import creation_row, is_born_parameter, made_since, updated_by_hand, used_gradients
+from ...text.phrases import EMPTY_OPTIMIZER
 from ...text.spelling import called
-from ...text.words import EMPTY_OPTIMIZER, at, counted, parameters
+from ...text.words import at, counted, parameters
 from ...thresholds import HABIT
 from .empty import empty_case, empty_groups, twin_optimizers
 from .forgotten_networks import forgotten, used_as_they_are

@@ -11,7 +11,7 @@ from ...base import Case
 from ...facts.calls import held_by
 from ...facts.flow import Flow
 from ...facts.steps import steps_with_runs
-from ...text.words import at, listed, named
+from ...text.words import at, named
 from .forgotten_networks import feeds
 
 
@@ -42,7 +42,7 @@ def _idle_case(flow: Flow, missing: list[int], made: int) -> Case:
     held = optimizer.data.get("parameters", {}).values()
     message = (
         f"the optimizer made{at(optimizer.source)} steps after backward passes that reach none of what it holds "
-        f"({listed(map(flow.name, held))}): {names} get gradients there, and no optimizer has them."
+        f"({named(flow, held)}): {names} get gradients there, and no optimizer has them."
     )
     remedy = f"give the optimizer the parameters that its loss depends on: {names}"
     return misgiven_case(flow, missing, optimizer, message, remedy, held)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from ...base import Case, Check, Kind, Stage
 from ...facts.flow import Flow
-from ...text.words import NOT_SCALAR, at, listed
+from ...text.phrases import NOT_SCALAR
+from ...text.words import at, listed
 from .broadcasts import broadcasts, picked_for_all
 from .not_scalar import given_up, not_scalar_case
 

@@ -11,8 +11,9 @@ from ....program.places import SourceLine
 from ....program.syntax import parsed_expression
 from ...base import Case
 from ...facts.flow import Flow
+from ...text.phrases import NOT_SCALAR
 from ...text.spelling import argument, receiver
-from ...text.words import NOT_SCALAR, at, shape_text
+from ...text.words import at, shape_text
 
 
 def in_brackets(name: str) -> str:

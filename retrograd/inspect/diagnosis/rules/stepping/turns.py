@@ -132,7 +132,7 @@ def _moved_frozen_case(flow: Flow, optimizer: Optimizer, moved: dict[int, list[S
     frozen, name = flow.frozen_at(leaf, steps[0].row), optimizer_name(flow, optimizer)
     zero = leaf in steps[0].event.data.get("zero", ())
     left = "a tensor of zeros, on which momentum and weight decay act" if zero else "the gradient of an earlier pass"
-    names, one = listed(map(flow.name, moved)), len(moved) == 1
+    names, one = named(flow, moved), len(moved) == 1
     return Case(
         kind="moved-while-frozen",
         message=f"{names} {'is' if one else 'are'} frozen (requires_grad switched off{at(frozen)}), but {name}.step()"
@@ -349,7 +349,7 @@ def _lost(flow: Flow) -> set[int]:
 
 def _lost_updates_case(flow: Flow, leaves: list[int], rows: list[int]) -> Case:
     """Return the case of the leaves that one line computes anew."""
-    event, names = flow.events[rows[-1]], listed(map(flow.name, leaves))
+    event, names = flow.events[rows[-1]], named(flow, leaves)
     count = sum(flow.events[row].source == event.source for row in rows)
     spelled = next(iter(event.data.get("output_names", ())), "")
     one = len(leaves) == 1
