@@ -7,6 +7,7 @@ import gc
 import importlib.util
 import os
 import signal
+import sys
 import time
 from collections.abc import Generator
 from typing import Any
@@ -44,12 +45,14 @@ def pytest_configure(config: pytest.Config) -> None:
     if ORACLE_REQUIRED and importlib.util.find_spec("torch") is None:
         raise pytest.UsageError("RETROGRAD_REQUIRE_ORACLE=1 but torch is not installed: pip install '.[oracle]'")
     config.pluginmanager.register(Watchdog())
+    gc.disable()  # until all tests are collected
 
 
 def pytest_collection_finish() -> None:
     """Keep the collector off the tests themselves: 27,000 of them make each full collection last a second."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 class Watchdog:
@@ -86,6 +89,22 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         gc.collect()
         gc.freeze()
     return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Fail a test in which recording went wrong behind the program's back, unless it is meant to go wrong there."""
+    _own_problems().clear()
+    result = yield
+    problems = _own_problems()
+    if problems and item.get_closest_marker("own_problems") is None:
+        pytest.fail(f"retrograd failed while it recorded: {problems[0]}")
+    return result
+
+
+def _own_problems() -> list[str]:
+    module = sys.modules.get("retrograd.inspect.sources.torch_.problems")
+    return [] if module is None else module.PROBLEMS
 
 
 NEEDED = ("could not import 'torch", "could not import 'mpi4py")

@@ -55,6 +55,35 @@ def test_operation():
     assert total.source.function == "run"
 
 
+def test_arguments_by_keyword_alone():
+    """A call whose tensors are all given by keyword, on values that a cut left, is one like any other."""
+
+    def run():
+        w = torch.ones(3, requires_grad=True)
+        known = torch.nn.functional.relu(input=w).detach()
+        torch.sub(input=torch.add(input=known, other=1.0), other=w).sum().backward()
+
+    events, _ = events_of(run, "operation", "cut")
+
+    assert [event.op for event in events] == ["ones", "relu", "detach", "add", "sub", "sum"]
+
+
+def test_a_module_that_keeps_a_stale_view():
+    """A view whose base was written to since refuses to say whether it is a leaf: nothing is lost, nothing raised."""
+
+    def run():
+        net = torch.nn.Linear(2, 2)
+        flat = torch.ones(4, requires_grad=True) * 1.0
+        net.pieces = flat.split(2)
+        with torch.no_grad():
+            flat.mul_(2.0)
+        net(torch.ones(1, 2)).sum().backward()
+
+    events, _ = events_of(run, "backward-end")
+
+    assert len(events) == 1
+
+
 @pytest.mark.parametrize(
     ("cut", "reason"),
     [

@@ -184,10 +184,18 @@ def _of_attribute(name: str, value: Any) -> list[tuple[str, Any]]:
     for place, entry in [("", value), *entries]:
         path = name + place.replace("[", ".").replace("]", "").replace('"', "")
         if hasattr(type(entry), "is_leaf"):
-            found += [(path, entry)] if entry.requires_grad and entry.is_leaf else []
+            found += [(path, entry)] if entry.requires_grad and _is_leaf(entry) else []
         elif place and is_module(entry):
             found += [(f"{path}.{inner}", parameter) for inner, parameter in held_parameters(entry)]
     return found
+
+
+def _is_leaf(tensor: Any) -> bool:
+    """Whether a tensor is a leaf; a view whose base was written to in the meantime may refuse to say, and is not."""
+    try:
+        return bool(tensor.is_leaf)
+    except RuntimeError:
+        return False
 
 
 def _strangers_in(module: Any) -> list[tuple[int, str]]:

@@ -46,7 +46,7 @@ def _is_swapped(call: Call, spelling: Spelling) -> bool:
         frame, left = call.frame, spelling.operands[0]
         assert frame is not None
         value = frame.f_globals.get(left) if left in frame.f_globals else read_locals(frame).get(left)
-        return value is not call.args[0]
+        return bool(call.args) and value is not call.args[0]
     if call.rule.op not in ("mul", "add") or len(call.places) != 1 or len(spelling.operands) != 2:
         return False
     return _is_number(spelling.operands[0]) or is_number(call.frame, spelling.operands[0])

@@ -74,7 +74,8 @@ class Severing:
             if made:
                 self._taken(given, result, rule, marks, frame, before)
             else:
-                self._left(given, args, result, rule, marks, frame)
+                first = args[0] if args else next(iter(kwargs.values()), None)
+                self._left(given, first, result, rule, marks, frame)
 
     def _taken(
         self, given: list[Any], result: Any, rule: Rule, marks: Marks, frame: FrameType | None, before: int
@@ -94,22 +95,22 @@ class Severing:
             self._table.add(left, (self._cause(rule.written or rule.op, given, left, marks, frame),))
 
     def _left(
-        self, given: list[Any], args: Any, result: Any, rule: Rule, marks: Marks, frame: FrameType | None
+        self, given: list[Any], first: Any, result: Any, rule: Rule, marks: Marks, frame: FrameType | None
     ) -> None:
         """A call made no node: note what came out, if something of it had a gradient once or could have had one."""
         plain, table = self._plain, self._table
         causes: Causes = table.causes(given) if self.known else ()
-        if causes and type(result) in plain and result is not args[0] and not (self._has_grad() or rule.reason):
+        if causes and type(result) in plain and result is not first and not (self._has_grad() or rule.reason):
             if not result.requires_grad:
                 table.add((result,), causes)
             return
         required = any(one.requires_grad for one in given if type(one) in plain)
         if not (causes or required) or (rule.operator.is_a(Trait.CREATION) and not causes):
             return
-        written = args[0] if result is None and rule.operator.is_a(Trait.WRITING) and args else None
+        written = first if result is None and rule.operator.is_a(Trait.WRITING) else None
         left = [one for one in _results(result if written is None else written) if _may_go_on(one, plain)]
         has_grad = self._has_grad()
-        if not left or (not has_grad and any(one is args[0] for one in left if args)):
+        if not left or (not has_grad and any(one is first for one in left)):
             return  # an update in place, which is not meant to have a gradient
         if causes:
             table.add(left, causes)
