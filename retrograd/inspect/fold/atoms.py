@@ -29,7 +29,7 @@ _TAKES = re.compile(r"mm|mv|matmul|dot|linear|conv|einsum|norm|embedding|rnn|lst
 
 @dataclass(slots=True)
 class Use:
-    """One place where a leaf is drawn: the edges that lead to it, and the place of the last operator among them."""
+    """One place where a leaf is drawn: the edges that lead to it, and the position of the last operator among them."""
 
     leaf: int
     edges: list[int]
@@ -38,7 +38,7 @@ class Use:
 
 @dataclass(slots=True)
 class Uses:
-    """What becomes of the leaves: rows on operators, and atoms of their own behind an operator."""
+    """How the leaves are drawn: as rows on operators' cards, and as separate atoms behind an operator."""
 
     rows: dict[int, list[int]] = field(default_factory=dict)
     """Node of an operator -> the edges whose leaves are drawn on its card."""
@@ -92,7 +92,7 @@ def _working_on(snapshot: Graph, edges: Edges, ends: list[int], shared: set[int]
 
 
 def _takes(snapshot: Graph, node: int, leaf: int) -> bool:
-    """Whether a leaf is a parameter all the same: a module's, one of a product, or one that is broadcast."""
+    """Whether a leaf is a parameter: a module's, one in a product, or one that is broadcast."""
     if snapshot.scope[leaf] or _TAKES.search(snapshot.op[node]):
         return True
     result, given = snapshot.shape[node], snapshot.shape[leaf]
@@ -100,7 +100,7 @@ def _takes(snapshot: Graph, node: int, leaf: int) -> bool:
 
 
 def _apart(leaf: int, placed: list[tuple[int, int]], order: list[int], alone: dict[int, int]) -> list[Use]:
-    """Return the uses of a leaf operator by operator, but neighbours that work on it together."""
+    """Return the uses of a leaf, one per operator, except that neighbours which use it together share one."""
     found: list[Use] = []
     joining = False
     for place, position in sorted(placed):
@@ -121,7 +121,7 @@ def _together(leaf: int, placed: list[tuple[int, int]]) -> Use:
 
 
 def execution_order(snapshot: Graph, wanted: list[int]) -> list[int]:
-    """Return the ``wanted`` nodes, each before all that its gradient flows to.
+    """Return the ``wanted`` nodes in topological order, the last executed first.
 
     Sequence numbers say the order in which operators ran; where they contradict the edges (several threads, files
     from elsewhere) or are missing, they only decide between nodes that the edges leave free.
@@ -135,7 +135,7 @@ def execution_order(snapshot: Graph, wanted: list[int]) -> list[int]:
 
 
 def _keys(snapshot: Graph) -> np.ndarray:
-    """Return a number per node that is larger for what ran later; an unknown one is after all known."""
+    """Return a number for each node that is larger for later ones; unknown nodes get the largest."""
     known = [-1 if number is None else number for number in snapshot.seq]
     return np.asarray(known, dtype=np.int64) if known else np.zeros(0, dtype=np.int64)
 
@@ -159,7 +159,7 @@ def _sorted_by_edges(snapshot: Graph, ranks: list[int], wanted: list[int]) -> li
     order: list[int] = []
     leftover = iter(wanted)
     while len(order) < len(wanted):
-        if not free:  # whatever is left stands in a cycle, or behind one
+        if not free:  # whatever is left is in a cycle, or behind one
             heapq.heappush(free, next((0, node) for node in leftover if not placed[node]))
         _, node = heapq.heappop(free)
         if placed[node]:
@@ -201,7 +201,7 @@ def make_atoms(snapshot: Graph, merged: bytearray, *, parameters: bool) -> Folde
 
 
 def _leaves(snapshot: Graph) -> bytearray:
-    """Return which nodes are leaves that something leads to: they hang on operators."""
+    """Return which nodes are leaves that some operator uses."""
     hanging = bytearray(len(snapshot))
     for source, target in zip(snapshot.edge_source, snapshot.edge_target, strict=True):
         if snapshot.kind[target] in _HANGING and source != target:

@@ -21,7 +21,7 @@ from ..graphs.graph import Graph
 def reading_order(count: int, sources: Sequence[int], targets: Sequence[int], inputs: Sequence[int]) -> list[int]:
     """Return the numbers 0 to ``count - 1``, each before all that its edges lead to, the first inputs first.
 
-    ``inputs`` says per edge which input of its source it stands for; layouts draw them from left to right.
+    ``inputs`` is for each edge the input of its source that it represents; layouts draw them from left to right.
     It is the reverse of the order in which a search depth first leaves them, when it takes the last inputs first.
     """
     starts, below = _rows(count, sources, targets, inputs)
@@ -47,7 +47,7 @@ def nested_order(
 ) -> list[int]:
     """Return the numbers in an order that keeps the content of each box together, as close to ``flat`` as possible.
 
-    ``levels`` has, outermost first, per number the box that it stands in, or what is its own; boxes make no cycle.
+    ``levels`` has, outermost first, for each number the box that contains it, or one of its own; boxes make no cycle.
     """
     rank = np.empty(len(flat), dtype=np.int64)
     rank[np.asarray(flat, dtype=np.int64)] = np.arange(len(flat))
@@ -84,7 +84,7 @@ def _rows(
 
 
 def _tops(count: int, targets: Sequence[int]) -> list[int]:
-    """Return what no edge leads to, the last first; behind it all others, of which only cycles are still to be met."""
+    """Return the nodes without incoming edges, last first, followed by the others, of which only cycles remain."""
     is_target = np.zeros(count, dtype=bool)
     is_target[np.asarray(targets, dtype=np.int64)] = True
     return [*np.flatnonzero(~is_target)[::-1].tolist(), *np.flatnonzero(is_target).tolist()]
@@ -100,7 +100,7 @@ class Scope:
     """A box that can be closed: the atoms ``begin`` to ``end - 1`` and the scopes inside it."""
 
     label: str
-    """What the box is called: ``self_attn``, ``layers 0-11``."""
+    """Its short name: ``self_attn``, ``layers 0-11``."""
     path: str
     """Its whole name, unique in the graph and accepted by ``--expand``: ``model/layers/3/self_attn``."""
     kind: str
@@ -145,7 +145,7 @@ class Folded:
     rows: dict[int, tuple[int, ...]]
     """Atoms with parameters on their card: the leaves, in the order of the operator's inputs."""
     sources: list[int]
-    """Per edge the atom that it leaves; edges go the way gradients flow."""
+    """For each edge the atom that it leaves; edges point in the direction in which gradients flow."""
     targets: list[int]
     first_edges: list[int]
     """Per edge the edge of the original that leaves the source (its position: ``edge_input_nr``)."""
@@ -155,7 +155,7 @@ class Folded:
     copies: dict[int, int] = field(default_factory=dict)
     """Leaves that are drawn more than once: how often."""
     _way_on: dict[int, int] = field(default_factory=dict, repr=False)
-    """Node -> an edge that leaves it; of a merged node, the only one."""
+    """Node -> an edge that leaves it; for a merged node, the only one."""
     _places: dict[int, list[tuple[int, int]]] = field(default_factory=dict, repr=False)
     _reading_order: list[int] = field(default_factory=list, repr=False)
     _use_numbers: dict[tuple[int, int], int] = field(default_factory=dict, repr=False)
@@ -177,7 +177,7 @@ class Folded:
         return found
 
     def names(self, number: int) -> set[str]:
-        """Return all paths that mean a scope; without its ``#2``, one means every call of a module."""
+        """Return all paths that mean a scope; without its ``#2``, a path means every call of a module."""
         scope = self.scopes[number]
         paths = {scope.path, *scope.aliases}
         return paths | {_CALL.sub("", path) for path in paths}
@@ -195,7 +195,7 @@ class Folded:
         return self.original.classes.get(_CALL.sub("", scope.path), "")
 
     def title(self, number: int) -> str:
-        """Return what a scope is called, with its class: ``encoder: TransformerEncoderLayer``."""
+        """Return the name of a scope, with its class: ``encoder: TransformerEncoderLayer``."""
         label, of = self.scopes[number].label, self.class_of(number)
         return f"{label}: {of}" if of and of != label else label
 
@@ -268,7 +268,7 @@ class Folded:
         return inner
 
     def above(self, number: int) -> list[int]:
-        """Return a scope and all around it, innermost first."""
+        """Return a scope and its ancestors, innermost first."""
         found = []
         while number >= 0:
             found.append(number)

@@ -12,11 +12,11 @@ from .folded import ROOT, Folded
 MAX_BOXES = 20
 """Default number of boxes of a drawing,"""
 SOFT = 2
-"""and by how much that may be exceeded for a scope that holds most of the graph: closed, it would show nothing."""
+"""and the factor by which that may be exceeded for a scope with most of the graph, which closed would show nothing."""
 SMALL = 30
 """Atoms up to which a graph is shown whole."""
 DEEPEST = 4
-"""Frames within each other that a drawing opens by itself: who reads more loses count, and all of them take room."""
+"""Nested frames that a drawing opens by itself: more of them take room and are hard to read."""
 
 
 class Opening:
@@ -70,7 +70,7 @@ def _outer_first(folded: Folded, limit: int, soft: int) -> Opening:
 
 
 def _as_deep_as_is_read(folded: Folded, chosen: Opening) -> Opening:
-    """Close the open scopes that more than ``DEEPEST`` others are around; a repeat and its block are one frame."""
+    """Close open scopes inside more than ``DEEPEST`` others; a repeat and its block count as one."""
     depths = [0] * len(folded.scopes)
     for number, scope in enumerate(folded.scopes):
         if number:
@@ -79,7 +79,7 @@ def _as_deep_as_is_read(folded: Folded, chosen: Opening) -> Opening:
 
 
 def expand(folded: Folded, chosen: Opening, paths: Iterable[str]) -> None:
-    """Open the named scopes, all around them, and (for ``all``) everything.
+    """Open the named scopes and their ancestors, or (for ``all``) everything.
 
     Raises ``NotInGraphError`` for a path that the graph does not have.
     """
@@ -95,7 +95,7 @@ def expand(folded: Folded, chosen: Opening, paths: Iterable[str]) -> None:
 
 
 def open_at(folded: Folded, chosen: Opening, nodes: Iterable[int]) -> None:
-    """Open all that is around some nodes."""
+    """Open all scopes around some nodes."""
     atoms = sorted({folded.atom_of[node] for node in nodes})
     for number, scope in enumerate(folded.scopes):
         place = bisect_left(atoms, scope.begin)
@@ -119,7 +119,7 @@ def _named(folded: Folded, path: str) -> list[int]:
 
 
 def _open_way(folded: Folded, chosen: Opening, number: int) -> None:
-    """Open a scope and those around it; a repeat whose other block is meant shows all its blocks."""
+    """Open a scope and its ancestors; a repeat shows all its blocks if another than its first is meant."""
     inner = -1
     for outer in folded.above(number):
         scope = folded.scopes[outer]

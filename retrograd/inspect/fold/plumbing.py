@@ -31,7 +31,7 @@ def is_plumbing(op: str) -> bool:
 
 
 def plumbing_nodes(snapshot: Graph) -> bytearray:
-    """Return which nodes can merge into an edge: plumbing with one way on, and no root."""
+    """Return which nodes can merge into an edge: plumbing with one outgoing edge, roots excepted."""
     verdicts = {op: is_plumbing(op) for op in set(snapshot.op)}
     degree, reached = [0] * len(snapshot), bytearray(len(snapshot))
     broadcasts = {op for op in verdicts if op.startswith("Expand")}

@@ -25,8 +25,8 @@ _DIGITS = re.compile(r"\d+")
 class Signatures:
     """Signatures of the atoms and scopes of a folded graph.
 
-    Atoms are alike if operator, shape, dtype, number of edges and the shapes of parameters are; scopes if their atoms,
-    the edges inside and the scopes inside are, and their names but for digits (``layers/3`` and ``layers/4``).
+    Atoms are equal if operator, shape, dtype, number of edges and the shapes of parameters are; scopes if their atoms,
+    inner edges and inner scopes are, and their names up to digits (``layers/3`` and ``layers/4``).
     """
 
     def __init__(self, folded: Folded) -> None:
@@ -100,7 +100,7 @@ class Run(NamedTuple):
 
 
 def fold_repeats(folded: Folded) -> None:
-    """Add scopes for repeats, also inside the blocks of others; all blocks of a repeat are folded alike."""
+    """Add scopes for repeats, also inside the blocks of others; all blocks of a repeat are folded equally."""
     signatures = Signatures(folded)
     waiting = list(range(len(folded.scopes)))
     while waiting:
@@ -156,7 +156,7 @@ def _periodic(known: np.ndarray, period: int) -> list[Run]:
 
 
 def _alike(items: list[Item], run: Run, signatures: Signatures) -> Run:
-    """Return the longest part of a run whose blocks have the same edges inside."""
+    """Return the longest part of a run whose blocks have equal inner edges."""
     if run.period == 1:
         return run  # the signature of a scope knows its edges, and an atom has none
     begin = items[run.start].begin
@@ -225,7 +225,7 @@ def _span(first: str, last: str) -> str:
 
 
 def _item_name(folded: Folded, item: Item) -> str:
-    """Return what an item is called in a label."""
+    """Return the name of an item in a label."""
     if item.scope >= 0:
         return folded.scopes[item.scope].label
     return folded.operator(item.begin)

@@ -25,10 +25,10 @@ Path = tuple[str, ...]
 
 
 def inferred_paths(folded: Folded) -> list[str] | None:
-    """Return the module path of every atom, or None if scopes or source lines are known or no parameter tells.
+    """Return the module path of every atom; None if scopes or source lines are known, or no parameter shows any.
 
-    An operator with parameters stands in the module that holds them.  One without stands in the module around that
-    of the operator that ran before it, or deeper if the next operator with parameters is in there as well: the ReLU
+    An operator with parameters is in the module that holds them.  One without is in the module around that of the
+    operator that ran before it, or deeper if the next operator with parameters is in there as well: the ReLU
     after ``layers.0.bn1`` in ``layers.0``, attention's softmax between ``attn.qkv`` and ``attn.out`` in ``attn``.
     One that joins what comes from outside, the sum after ``layers.0.attn.out``, belongs to the block, ``layers.0``.
     """
@@ -54,7 +54,7 @@ def _placed(folded: Folded, own: list[Path | None]) -> list[Path]:
             path = max(before[:-1], common, key=len)
             if any(placed[given][: len(path)] != path for given in inputs.get(atom, ())):
                 path = max(common, _to_number(path), key=len) or path
-                before = (*path, "")  # what runs next without parameters stands beside it
+                before = (*path, "")  # what runs next without parameters is its sibling
         else:
             before = path
         placed[atom] = path
@@ -72,7 +72,7 @@ def _inputs(folded: Folded) -> dict[int, list[int]]:
 
 
 def _to_number(path: Path) -> Path:
-    """Return the path up to its last number: the innermost of several alike."""
+    """Return the path up to its last number: the innermost of several equal modules."""
     numbered = [place for place, part in enumerate(path) if part.isdecimal()]
     return path[: numbered[-1] + 1] if numbered else ()
 
@@ -110,12 +110,12 @@ def _paths_after(own: list[Path | None]) -> list[Path]:
 
 
 def _common(first: Path, second: Path) -> Path:
-    """Return the parts that two paths begin with alike."""
+    """Return the common prefix of two paths."""
     return first[: common_length(first, second)]
 
 
 def common_length(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return how many parts two paths begin with alike."""
+    """Return the length of the common prefix of two paths."""
     length = 0
     for one, other in zip(first, second, strict=False):
         if one != other:
@@ -145,9 +145,9 @@ def _says_nothing(folded: Folded, number: int) -> bool:
 
 
 def _torn(folded: Folded) -> set[int]:
-    """Return the pieces of functions that call modules in between: each is no whole, and its frame says little.
+    """Return the pieces of functions that call modules in between: none is complete, so their frames say little.
 
-    A function that takes turns with others is none of these: its pieces are calls of it.
+    A function that alternates with others does not count: its pieces are separate calls.
     """
     scopes = folded.scopes
     functions = [number for number in scopes[0].children if scopes[number].kind == "function"]
@@ -236,7 +236,7 @@ def _open(folded: Folded, parent: int, part: str, atom: int, used: dict[str, int
 
 
 def drop_scopes(folded: Folded, gone: set[int]) -> None:
-    """Take scopes away; what they hold falls to the scope around them.  Numbers change, their order does not."""
+    """Remove scopes; their content falls to the scope around them. Numbers change, their order does not."""
     if not gone:
         return
     scopes = folded.scopes
@@ -252,7 +252,7 @@ def drop_scopes(folded: Folded, gone: set[int]) -> None:
 
 
 def merge_single(folded: Folded) -> None:
-    """Make one scope of two that hold the same: ``model`` around nothing but ``layers``, a block of one scope."""
+    """Merge two scopes with equal content: ``model`` around nothing but ``layers``, a block of one scope."""
     scopes = folded.scopes
     gone: set[int] = set()
     for number in range(1, len(scopes)):
@@ -269,7 +269,7 @@ def merge_single(folded: Folded) -> None:
 
 
 def name_numbers(folded: Folded) -> None:
-    """Let a scope that is called by a bare number say of what: ``layers.11``, ``features.1–2``."""
+    """Add the parent's name to scopes that are named by a bare number: ``layers.11``, ``features.1–2``."""
     for scope in folded.scopes:
         of = scope.path.rpartition("/")[0].rpartition("/")[2]
         if of and _NUMBERED.fullmatch(scope.label):

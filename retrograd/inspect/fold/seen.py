@@ -18,7 +18,7 @@ def seen_snapshot(view: View) -> Graph:
     """Return a graph whose node ``i`` is box ``i`` of the view and whose edge ``j`` is its edge ``j``.
 
     A closed scope has its label as ``op``, its kind as ``kind``, and the shape of its last operator's output.
-    Measures are added up over all that a box stands for, or their largest is taken (see ``SUMMED``).
+    Measures are summed over all nodes of a box, or their maximum is taken (see ``SUMMED``).
     """
     folded, original = view.folded, view.folded.original
     heads = [folded.heads[box.begin] for box in view.boxes]

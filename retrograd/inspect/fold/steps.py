@@ -110,8 +110,8 @@ def _span(folded: Folded, begin: int, end: int) -> str:
 
 
 STEPS = {
-    "views": "transposes, views, casts and reshapes merge into the edge they stand on",
-    "parameters": "a parameter stands on the card of the operator that uses it, once per use",
+    "views": "transposes, views, casts and reshapes merge into the edge they are on",
+    "parameters": "a parameter is drawn on the card of the operator that uses it, once per use",
     "modules": "modules and scopes are boxes",
     "functions": "functions of yours are boxes where there is no module",
     "repeats": "repeated blocks become one box with a count",

@@ -46,7 +46,7 @@ class View:
     boxes: list[Box]
     frames: list[Frame]
     box_of: np.ndarray
-    """Per atom the box in which it is seen."""
+    """For each atom the box in which it is drawn."""
     sources: list[int]
     """Per edge the box that it leaves."""
     targets: list[int]
@@ -71,7 +71,7 @@ class View:
         return list(dict.fromkeys((int(self.box_of[source]), int(self.box_of[target])) for source, target in pairs))
 
     def turned(self) -> View:
-        """Return the view as values go through it: inputs first, and edges from what gives to what takes."""
+        """Return the view in the direction of values: inputs first, and edges from producer to consumer."""
         last = len(self.boxes) - 1
         return View(
             self.folded,
@@ -93,7 +93,7 @@ def view(folded: Folded, opened: Collection[int], unrolled: Collection[int] = ()
     """Return the view with these scopes open (by number; the root always is).
 
     An open repeat shows one of its blocks, for all; one in ``unrolled`` shows every block. Edges of the original in
-    ``apart`` are counted together with none but each other: those that no gradient takes.
+    ``apart``, through which no gradient flows, are only counted together with each other.
     """
     made = _Maker(folded, frozenset(opened), frozenset(unrolled), frozenset(apart))
     made.run()
@@ -185,11 +185,11 @@ class _Maker:
         return made
 
     def _strand(self, edge: int, source: int, target: int) -> int:
-        """Return what edges between two boxes must have in common, so that they are counted together."""
+        """Return the key of edges between two boxes that are counted together."""
         folded, (one, other) = self.folded, (self.boxes[source], self.boxes[target])
         if folded.first_edges[edge] in self.apart:
             return -1
-        within = one.scope < 0 and other.scope < 0 and one.copies == other.copies  # both in a block that stands for all
+        within = one.scope < 0 and other.scope < 0 and one.copies == other.copies  # both in a block that represents all
         return folded.original.edge_output_nr[folded.last_edges[edge]] if within else 0
 
 

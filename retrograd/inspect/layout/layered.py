@@ -195,7 +195,7 @@ def _out_ports(net: Net, sheet: Sheet, paths: list[list[int]], label_widths: Seq
 
 
 def _out_gap(net: Net, one: int, other: int, labels: float) -> float:
-    """Return how far apart two lines leave: lines to one card do not part on their way past their labels."""
+    """Return how far apart two lines leave: lines to one card stay together until past their labels."""
     together = net.edge_target[one] == net.edge_target[other]
     return max(_IN_GAP, labels * (0.5 if together else 0.375) + 4)
 

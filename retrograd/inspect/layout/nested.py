@@ -2,7 +2,7 @@
 
 Inner frames come first.  An edge that leaves a frame runs to a port on its lower side; in the drawing around it the
 frame is a card that this edge leaves at that port.  So lines run through any number of frames without a jump, and
-each frame takes time linear in what stands in it.
+each frame takes time linear in its content.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def shortened(text: str, size: float, room: float, bold: bool = False) -> str:
     """Return ``text``, its middle replaced by an ellipsis if it is wider than ``room`` pixels."""
     if text_width(text, size, bold) <= room:
         return text
-    # A name is told apart by its ends (module path at the front, parameter at the back), so the middle goes.
+    # Names differ at their ends (module path at the front, parameter at the back), so the middle is left out.
     low, high = 0, min(len(text), int(room / (size * 0.2)))
     while low < high:
         keep = (low + high + 1) // 2

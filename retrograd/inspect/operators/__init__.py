@@ -27,11 +27,11 @@ class Operator:
     poles: tuple[float, ...] = ()
     """Values of one operand at which the slope is infinite or undefined (a norm's: all entries at once)."""
     domain: tuple[float, float] = (-END, END)
-    """Values of that operand beyond which there is no result."""
+    """Values of that operand outside which the result is undefined."""
     operand: int = 0
-    """Which of its arguments that is, counted as ``torch.NAME`` takes them."""
+    """The index of that operand among the arguments of ``torch.NAME``."""
     flat: tuple[float, float] | None = None
-    """Results up to which and from which on the slope is zero, or so small that it rounds to it."""
+    """Results up to which and from which on the slope is zero, or rounds to zero."""
 
     def is_a(self, trait: Trait) -> bool:
         """Whether it has a trait."""
@@ -43,7 +43,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _of_spellings() -> dict[str, str]:
-    """Return every name that the tables mention -> the operator's own."""
+    """Return every spelling in the tables -> the operator's canonical name."""
     known: dict[str, str] = {}
     for own, *others in map(str.split, filter(None, SPELLINGS.split("\n"))):
         known.update(dict.fromkeys((own, *others), own))
@@ -67,9 +67,9 @@ def _of_traits() -> dict[str, frozenset[Trait]]:
 _KNOWN = _of_spellings()
 _TRAITS_OF = _of_traits()
 _IN_NODES = {name.replace("_", ""): own for name, own in _KNOWN.items()}
-"""Names as those of nodes are without their capitals: ``maxpool2dwithindices``."""
+"""Spellings of node names in lower case -> canonical name: ``maxpool2dwithindices``."""
 _FAMILIES = ("foreach_", "fused_", "special_", "linalg_", "fft_")
-"""Prefixes of names that say where a function is found, not what it does."""
+"""Prefixes that say where a function is defined, not what it does."""
 _UPDATES = _words("add sub mul truediv div floordiv mod pow matmul and or xor lshift rshift")
 """Python's operators that have a form such as ``+=``."""
 
@@ -89,7 +89,7 @@ def inplace(name: str) -> bool:
 
 
 def _word(name: str) -> str:
-    """Return the name itself, without where it is defined, its overload and its arguments."""
+    """Return the bare name, without its module, overload and arguments."""
     found = _CALLED.match(name)
     called = found[0] if found else name
     of_aten = _OF_ATEN.match(called)
@@ -110,7 +110,7 @@ def _plain(word: str) -> str:
 
 @functools.lru_cache(maxsize=10_000)
 def canonical(name: str) -> str:
-    """Return the one name of an operator, whoever writes it; of an unknown one its own, without underscores around."""
+    """Return the canonical name of an operator; an unknown one keeps its name, without outer underscores."""
     of_node = _OF_NODE.match(name)
     if of_node is not None:
         squashed = of_node[1].lower().removeprefix("linalg").removeprefix("special").removeprefix("fft")
@@ -123,14 +123,14 @@ def canonical(name: str) -> str:
 
 @functools.lru_cache(maxsize=10_000)
 def operator(name: str) -> Operator:
-    """Return the operator of a name in any spelling; one that nobody knows has no traits."""
+    """Return the operator for a name in any spelling; an unknown one has no traits."""
     own = canonical(name)
     poles, low, high, operand = BOUNDS.get(own, ((), -END, END, 0))
     return Operator(own, _TRAITS_OF.get(own, frozenset()), poles, (low, high), operand, FLAT.get(own))
 
 
 def traits_of(name: str) -> frozenset[Trait]:
-    """Return what an operator does, in any spelling of its name."""
+    """Return the traits of an operator, by any spelling of its name."""
     return operator(name).traits
 
 

@@ -1,6 +1,6 @@
-"""Traits of what processes of a job call together, in any spelling: ``_all_gather_base`` is ``all_gather_single``.
+"""Traits of collectives, in any spelling: ``_all_gather_base`` is ``all_gather_single``.
 
-Some of their names are those of operators (``gather``, ``scatter``), so that they have a table of their own.
+Some have the names of operators (``gather``, ``scatter``), so they have a separate table.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from . import traits_of
 
 
 class Shares(StrEnum):
-    """Something that holds of a collective for whatever tensors it is given."""
+    """A property of a collective for all tensors."""
 
     SUM = "sum"
     """Values of all members are reduced to one: added up, or their maximum taken."""
     SAME = "same"
-    """Afterwards all members have the same values in the tensors that they gave."""
+    """Afterwards all members have equal values in the tensors that they passed."""
     PARTS = "parts"
-    """Members get different values: each its part of what there is."""
+    """Members receive different values: each a part of the whole."""
     BESIDE = "beside"
-    """What is received stands in other tensors than what is sent, which have no history."""
+    """Received values are in other tensors than sent ones, and have no history."""
     ONE_SIZE = "one size"
-    """Tensors have one size and dtype on all members."""
+    """Tensors have equal size and dtype on all members."""
     PAIR = "pair"
-    """Concerns two processes, and none of the others of their group."""
+    """Concerns two processes of the group only."""
     OBJECTS = "objects"
     """Sends pickled objects and no tensors."""
 
@@ -42,7 +42,7 @@ reduce_scatter_single reduce_scatter_tensor reduce_scatter_base
 send isend
 recv irecv
 """
-"""A line for each collective with several names, its own first."""
+"""A line for each collective with several names, the canonical one first."""
 _TRAITS = {
     Shares.SUM: "all_reduce all_reduce_coalesced reduce reduce_scatter reduce_scatter_single",
     Shares.SAME: "all_reduce all_reduce_coalesced broadcast",
@@ -55,30 +55,30 @@ _TRAITS = {
     Shares.OBJECTS: "all_gather_object broadcast_object_list gather_object scatter_object_list",
 }
 _DERIVABLE = "all_gather all_reduce all_to_all all_to_all_single broadcast gather reduce reduce_scatter scatter"
-"""What is also a function of ``torch.distributed.nn.functional``."""
+"""Collectives that are also functions of ``torch.distributed.nn.functional``."""
 _OWN = {name: line.split()[0] for line in _SPELLINGS.strip().split("\n") for name in line.split()}
 
 
 @lru_cache(maxsize=1000)
 def collective(name: str) -> str:
-    """Return the one name of a collective: PyTorch's newest for it, without underscores around."""
+    """Return the canonical name of a collective: PyTorch's newest, without underscores around it."""
     plain = name.strip("_")
     return _OWN.get(plain, plain)
 
 
 @lru_cache(maxsize=1000)
 def shares(name: str) -> frozenset[Shares]:
-    """Return the traits of a collective in any spelling; what is none has none."""
+    """Return the traits of a collective in any spelling; none for other functions."""
     own = collective(name)
     return frozenset(trait for trait, names in _TRAITS.items() if own in names.split())
 
 
 def is_collective(name: str) -> bool:
-    """Whether a name is that of a collective, and of no operator as well."""
+    """Whether a name is a collective's, and not also an operator's."""
     return bool(shares(name)) and not traits_of(name)
 
 
 def derivable(name: str) -> str:
-    """Return the function of ``torch.distributed.nn.functional`` that does the same with a derivative, "" for none."""
+    """Return the differentiable ``torch.distributed.nn.functional`` counterpart of a collective, or ""."""
     own = collective(name)
     return next((one for one in (own, own.removesuffix("_single")) if one in _DERIVABLE.split()), "")

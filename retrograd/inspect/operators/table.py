@@ -113,7 +113,7 @@ trunc fix
 view unsafe_view
 vstack row_stack
 """
-"""A line for each operator with several names: its own, and others that PyTorch's functions, ATen and nodes have."""
+"""A line for each operator with several names: the canonical one, then those of PyTorch's functions, ATen and nodes."""
 
 METHODS = {
     "index": "item",
@@ -124,7 +124,7 @@ METHODS = {
     "rand": "bitwise_and",
     "iter": "unbind",
 }
-"""Python's methods that mean another operator than the function of the name between their underscores."""
+"""Python's methods that mean another operator than the name between their underscores."""
 
 TRAITS: dict[Trait, str] = {
     Trait.ELEMENTWISE: """
@@ -290,7 +290,7 @@ TRAITS[Trait.PRODUCT] = f"{TRAITS[Trait.CONTRACTION]} mul"
 """Operators by what they do."""
 
 _TINY = 2.0**-24
-"""How near 0 a sigmoid is no steeper than where single precision rounds it to 1."""
+"""A sigmoid closer to 0 than this is no steeper than one that single precision rounds to 1."""
 BOUNDS: dict[str, tuple[tuple[float, ...], float, float, int]] = {
     "acos": ((-1.0, 1.0), -1.0, 1.0, 0),
     "acosh": ((1.0,), 1.0, END, 0),
@@ -317,7 +317,7 @@ BOUNDS: dict[str, tuple[tuple[float, ...], float, float, int]] = {
     "xlog1py": ((-1.0,), -1.0, END, 1),
     "xlogy": ((0.0,), 0.0, END, 1),
 }
-"""Operator -> poles, both ends of its domain, and of which tensor; of ``pow`` it depends on the exponent."""
+"""Operator -> poles, both ends of its domain, and the index of the operand; for ``pow`` it depends on the exponent."""
 FLAT: dict[str, tuple[float, float]] = {
     "celu": (-1.0, END),
     "elu": (-1.0, END),
@@ -330,4 +330,4 @@ FLAT: dict[str, tuple[float, float]] = {
     "tanh": (-1.0, 1.0),
     "threshold": (0.0, END),
 }
-"""Operator -> results up to which and from which on its slope is zero, or next to it."""
+"""Operator -> results up to which and from which on its slope is zero, or nearly so."""

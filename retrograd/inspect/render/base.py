@@ -71,7 +71,7 @@ class Renderer(Protocol):
 
     @property
     def binary(self) -> bool:
-        """Whether ``render`` gives bytes."""
+        """Whether ``render`` returns bytes."""
 
     def render(self, recording: Recording, options: RenderOptions) -> str | bytes:
         """Return the chosen snapshots of ``recording`` in this format."""
@@ -87,24 +87,24 @@ class InPieces(Protocol):
 
 @runtime_checkable
 class Demanding(Protocol):
-    """A renderer that does not draw everywhere, or not everything, and says so before a program runs for nothing."""
+    """A renderer that cannot draw everywhere or everything, and says so before a program runs for nothing."""
 
     def demand(self, options: RenderOptions, level: str) -> None:
-        """Raise what ``render`` would raise of any recording of this level, where that is certain."""
+        """Raise what ``render`` would raise for every recording of this level."""
 
 
 def chosen_snapshots(recording: Recording, options: RenderOptions) -> list[Graph]:
-    """Return the snapshots that ``options.step`` asks for, in order; never an empty list.
+    """Return the snapshots that ``options.step`` selects, in order; never an empty list.
 
-    Of a comparison, the kind of a node that differs is what is the matter with it.
+    In a comparison, the kind of a node that differs is its status.
 
     Raises ``NoGraphError`` for a recording without graphs and ``UsageError`` for a step it does not have.
     """
     found = [recording.graphs[step] for step in chosen_steps(recording, options)]
     if options.differences is None:
         return found
-    told = options.differences.status
-    return [replace(one, kind=[told.get(node, kind) for node, kind in enumerate(one.kind)]) for one in found]
+    statuses = options.differences.status
+    return [replace(one, kind=[statuses.get(node, kind) for node, kind in enumerate(one.kind)]) for one in found]
 
 
 def chosen_steps(recording: Recording, options: RenderOptions) -> list[int]:

@@ -30,7 +30,7 @@ class Line(NamedTuple):
 
 
 def box_words(scene: Scene, box: int, root_name: str = "") -> tuple[str, str, list[Line]]:
-    """Return what the card of a box says: title, muted ending, lines below."""
+    """Return the text of a box's card: title, muted ending, lines below."""
     words = _scope_words if scene.view.boxes[box].scope >= 0 else _atom_words
     title, ending, lines = words(scene, box, root_name)
     mark = MARKS.get(scene.status(box))
@@ -111,7 +111,7 @@ def _atom_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list[
 
 
 def _memory_words(scene: Scene, box: int) -> str:
-    """Return what a call does to memory that others see, in words."""
+    """Return what a call does to memory that others share, in words."""
     if writes_in_place(scene.seen, box):
         return "writes in place"
     return "view" if is_a(scene.seen.op[box], Trait.VIEW) else ""
@@ -183,7 +183,7 @@ def _frame_path(scene: Scene, frame: int) -> list[str]:
 
 
 def _below(path: str, around: list[str]) -> str:
-    """Return what of a path lies below the scopes around it."""
+    """Return the part of a path below the scopes around it."""
     for outer in around:
         outer = labels.clean(outer)
         if path == outer:

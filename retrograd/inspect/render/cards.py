@@ -68,7 +68,7 @@ def make_cards(scene: Scene, colours: Scale, label_widths: list[float]) -> list[
 
 
 def _same_card(scene: Scene, box: int, colours: Scale, below: float) -> tuple[object, ...] | None:
-    """Return what the card of an operator depends on, or ``None`` for one that is like no other."""
+    """Return the key of equal cards for an operator, or ``None`` for one whose card is unique."""
     seen, place = scene.seen, scene.view.boxes[box]
     unlike = (scene.root_names, scene.notes)
     if place.scope >= 0 or any(box in those for those in unlike) or place.begin in scene.view.folded.rows:
@@ -102,7 +102,7 @@ def _make_card(scene: Scene, box: int, colours: Scale, below: float, roots: dict
 
 
 def _of_how_many(scene: Scene, box: int, colours: Scale) -> str:
-    """Return whether the value of a box that represents several blocks is their sum, or the largest of them."""
+    """Return whether the value of a box that represents several blocks is their sum or their maximum."""
     found = scene.view.boxes[box]
     count = found.copies * (scene.view.folded.scopes[found.scope].repeats if found.scope >= 0 else 1)
     if count == 1:
@@ -111,7 +111,7 @@ def _of_how_many(scene: Scene, box: int, colours: Scale) -> str:
 
 
 def _kind(scene: Scene, box: int, roots: dict[int, str]) -> str:
-    """Return the class that says what a box is: in a graph that holds two, what is the matter with it."""
+    """Return the CSS class for the kind of a box; in a comparison, for its status."""
     if status := scene.status(box):
         return status
     if scene.view.boxes[box].scope >= 0:
@@ -121,6 +121,6 @@ def _kind(scene: Scene, box: int, roots: dict[int, str]) -> str:
 
 
 def _severity(scene: Scene, box: int) -> str:
-    """Return the class of a box that findings point at: of the most severe."""
+    """Return the CSS class for the most severe finding on a box."""
     notes = scene.notes.get(box)
     return f"marked {notes[0].severity}" if notes else ""

@@ -26,9 +26,9 @@ _PLAIN_SIGNS = str.maketrans("…·×→↓–—µ●•⚠█▉▊▋▌▍�
 def print_page(parts: Iterable[Any], file: IO[str] | None = None, *, width: int | None = None) -> None:
     """Print what rich can lay out to ``file`` (standard output): in colour and fitted to its width on a terminal.
 
-    ``NO_COLOR`` and ``FORCE_COLOR`` are heeded; signs that the encoding of ``file`` lacks become plain ones, other
+    ``NO_COLOR`` and ``FORCE_COLOR`` are respected; symbols that the encoding of ``file`` lacks become ASCII ones, other
     characters escapes.
-    Raises ``OutputError`` when ``file`` takes no more; a reader who has gone is a ``BrokenPipeError``.  A process
+    Raises ``OutputError`` if writing to ``file`` fails; a closed pipe is a ``BrokenPipeError``.  A process
     without standard output prints nothing, as with ``print``.
     """
     from rich.console import Console
@@ -49,7 +49,7 @@ def print_page(parts: Iterable[Any], file: IO[str] | None = None, *, width: int 
 
 
 def _sayable(text: str, encoding: str) -> str:
-    """Return text in which everything can be said in an encoding."""
+    """Return text without characters that an encoding lacks."""
     try:
         text.encode(encoding)
     except UnicodeEncodeError:

@@ -12,11 +12,11 @@ from ..recording.events import Recording
 from .base import RenderOptions
 
 FOLD = tuple(step for step in STEPS if step != "repeats")
-"""How both graphs are folded: a block that differs is none of a repeat."""
+"""Folding steps for both graphs; without ``repeats``, since a block that differs is not a repeat."""
 
 
 def chosen_diff(found: Lineup | GraphDiff) -> GraphDiff:
-    """Return the two graphs to draw: of two runs those that differ, of many those of the first difference.
+    """Return the two graphs to draw: of two runs the graphs that differ, of more those of the first difference.
 
     Raises ``NoGraphError`` when there is nothing to draw.
     """
@@ -33,7 +33,7 @@ def chosen_diff(found: Lineup | GraphDiff) -> GraphDiff:
 
 
 def sides(found: Lineup) -> str:
-    """Return what the two runs are called whose graphs are drawn."""
+    """Return the names of the two runs whose graphs are drawn."""
     parting = found.divergence
     pair = [parting.groups[0][0], parting.differences[0].runs[0]] if parting and not found.graphs else [0, 1]
     return " → ".join(found.names[number] for number in pair)

@@ -73,7 +73,7 @@ def lineup_lines(found: Lineup, rows: int = ROWS) -> Iterator[tuple[str, str]]:
 
 
 def _first_result(result: OtherResult) -> str:
-    """Return the sentence about the first result that is not the same; runs that part name their lines themselves."""
+    """Return the sentence about the first result that differs; for diverging runs with both lines."""
     sides = f"{clean(result.before)} → {clean(result.after)}"
     if result.what == "call":
         return f"The first result that differs: {sides}"
@@ -92,7 +92,7 @@ def _headlines(found: Lineup) -> Iterator[tuple[str, str]]:
     )
     levels = list(dict.fromkeys(run.recording.level for run in found.runs))
     if len(levels) > 1:
-        yield f"Recorded at levels {' and '.join(map(clean, levels))}: what only some tell of is not compared.", ""
+        yield f"Recorded at levels {' and '.join(map(clean, levels))}: what only some of them hold is not compared.", ""
 
 
 def _ending_lines(found: Lineup) -> Iterator[tuple[str, str]]:
@@ -109,7 +109,7 @@ def _ending_lines(found: Lineup) -> Iterator[tuple[str, str]]:
 
 
 def _divergence_lines(found: Divergence, lineup: Lineup) -> Iterator[tuple[str, str]]:
-    """Yield where the runs part and which agree, of more than two."""
+    """Yield where the runs diverge and, for more than two, which agree."""
     names = lineup.names
     if lineup.ranks:
         yield f"They diverge at {_step(found.step)}.", "bold red"
@@ -125,7 +125,7 @@ def _divergence_lines(found: Divergence, lineup: Lineup) -> Iterator[tuple[str, 
 
 
 def _odd_lines(found: Lineup) -> Iterator[tuple[str, str]]:
-    """Yield the first values that are not finite."""
+    """Yield the first non-finite values."""
     for number, one in enumerate(found.nonfinite):
         first = "The first value that is not finite" if not number else "then"
         name = clean(found.names[one.run])
@@ -162,7 +162,7 @@ def _run_norms(found: Lineup) -> Iterator[str]:
 
 
 def _beginning(text: str) -> str:
-    """Return as much of a message as a line has room for: some list all parameters of a network."""
+    """Return the beginning of a message that fits a line: some list all parameters of a network."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 

@@ -48,7 +48,7 @@ class LabelPlaces:
         self._rows: dict[int, list[tuple[float, float, float]]] = {}
         """Height in steps -> labels there: left and right end, and height."""
         self._said: set[tuple[Point, str]] = set()
-        """Ports and what stands there: lines of one value that leave as one have one label."""
+        """Ports and their labels: lines of one value that leave together have one label."""
 
     def find(self, points: list[Point], word: str) -> Point | None:
         """Return the place of a label, None where there is none: it would only cover others."""
@@ -63,7 +63,7 @@ class LabelPlaces:
         return None if near else self._free((x, y), word, ((x, y - above) for above in _ABOVE))
 
     def _free(self, port: Point, word: str, places: Iterable[Point]) -> Point | None:
-        """Return the first place where nothing stands yet; at one port nothing is said twice."""
+        """Return the first free place; at one port no label is repeated."""
         if (port, word) in self._said:
             return None
         self._said.add((port, word))
@@ -173,7 +173,7 @@ def _frame_titles(scene: Scene) -> list[tuple[str, str]]:
 
 
 def check_layout(options: RenderOptions) -> None:
-    """Raise ``LayoutError`` if the layout that is asked for cannot be had on this machine."""
+    """Raise ``LayoutError`` if the requested layout is not available on this machine."""
     if options.layout == "dot":
         require_dot(graphviz_.OURS)
 
@@ -181,7 +181,7 @@ def check_layout(options: RenderOptions) -> None:
 def _layout(
     scene: Scene, sizes: list[Size], label_widths: list[float], titles: list[tuple[str, str]], wanted: str
 ) -> tuple[nested.NestedLayout, str]:
-    """Return the layout that was asked for, and a word about it; ours where Graphviz fails or takes too long."""
+    """Return the requested layout and a remark; ours if Graphviz fails or takes too long."""
     if wanted not in ("layered", "dot"):
         raise UsageError(f"There is no layout {wanted!r}.", "Use 'layered' (built in) or 'dot' (needs Graphviz).")
     note = ""

@@ -20,7 +20,7 @@ _TIMES = "×"
 
 @dataclass(frozen=True, slots=True)
 class NodeText:
-    """What drawings say of a node, cleaned of control characters; an unknown part is ``""``."""
+    """The text for a node in drawings, without control characters; an unknown part is ``""``."""
 
     title: str
     """The headline: ``weight`` for a named leaf, else what was called, or the short operator name ``Mul``."""
@@ -130,9 +130,9 @@ def headline(snapshot: Graph, title: str = "") -> str:
 
 
 def edge_text(snapshot: Graph, edge: int, count: int = 1, *, together: bool = False) -> str:
-    """Return an edge's label: which of several outputs it enters, the shape of the first, and how many it stands for.
+    """Return an edge's label: which of several outputs it enters, the shape of the first, and how many it represents.
 
-    Of edges that are counted ``together``, and may enter different outputs, it is the shape of one.
+    For edges that are counted ``together`` and may enter different outputs, it is the shape of one of them.
     """
     name = "" if together and count > 1 else output_text(snapshot, edge)
     # The snapshot knows the shape of each node's first output only.

@@ -53,7 +53,7 @@ Row = tuple[str, Sequence[tuple[str, bool]]]
 
 
 def _run_rows(found: Lineup) -> Iterator[Row]:
-    """Yield what is known of the runs as wholes."""
+    """Yield rows about whole runs."""
     yield "program", [(run.recording.script, False) for run in found.runs]
     yield "backward passes", _marked([str(len(run.steps)) for run in found.runs])
     if found.divergence is not None:
@@ -74,7 +74,7 @@ def _run_rows(found: Lineup) -> Iterator[Row]:
 
 
 def _odd_words(one: NonFinite) -> str:
-    """Return step, phase and place of a value that is not finite."""
+    """Return step, phase and place of a non-finite value."""
     return f"run {one.place.step}, {one.phase}: {place_words(one.place)} ({one.what})"
 
 
@@ -95,7 +95,7 @@ def _node_rows(found: Lineup) -> Iterator[Row]:
 
 
 def _cell(diff: GraphDiff | None, base: Graph, node: int) -> tuple[str, bool]:
-    """Return what a run has at the place of a node of the largest group."""
+    """Return a run's node that corresponds to a node of the largest group."""
     if diff is None:
         return _node_words(base, node), False
     other = diff.match[node]
@@ -131,7 +131,7 @@ def _drawing(found: Lineup, options: RenderOptions) -> str:
 
 
 def _marked(words: list[str]) -> list[tuple[str, bool]]:
-    """Mark the words that are not those of most runs."""
+    """Mark the cells that differ from those of most runs."""
     usual = max(dict.fromkeys(words), key=words.count)
     return [(word, word != usual) for word in words]
 

@@ -12,24 +12,24 @@ from ..program.places import SourceLine
 from . import labels
 
 GHOST = "ghost"
-"""Kind of a node that is not in the graph: what an edge led to before something cut it."""
+"""Kind of a node that is not in the graph: the target of an edge before it was cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a finding says about one box."""
+    """The note of a finding on one box."""
 
     severity: Severity
     text: str
 
     @property
     def sign(self) -> str:
-        """The sign before it."""
+        """The symbol before it."""
         return "•" if self.severity == "note" else "⚠"
 
 
 def unplaced(findings: Iterable[Finding], drawn: Mapping[int, int]) -> list[Note]:
-    """Return what findings say that point at nothing that is drawn, such as unused parameters: most severe first.
+    """Return the messages of findings on nothing that is drawn, such as unused parameters: most severe first.
 
     ``drawn`` says how many nodes of which graphs are.
     """
@@ -50,7 +50,7 @@ def carried(findings: Iterable[Finding], snapshots: Sequence[Graph], step: int) 
 
 
 def _carried(finding: Finding, snapshots: Sequence[Graph], step: int) -> Finding:
-    """Return one of them; its words on the other graph say of which step they are."""
+    """Return one finding, whose notes on the other graph name their step."""
     marked = {mark.snapshot for mark in finding.marks if 0 <= mark.snapshot < len(snapshots)}
     alike = next((number for number in sorted(marked) if snapshots[number].is_like(snapshots[step])), step)
     if step in marked or alike == step:
@@ -65,18 +65,18 @@ def _carried(finding: Finding, snapshots: Sequence[Graph], step: int) -> Finding
 
 
 class Marked(NamedTuple):
-    """A graph with all that is drawn in it."""
+    """A graph with everything that is drawn in it."""
 
     graph: Graph
-    """The graph, with a ghost for everything that was cut off and is no part of it."""
+    """The graph, with a ghost for each tensor that was cut off and is not part of it."""
     notes: list[tuple[int, Note]]
-    """What findings say of its nodes."""
+    """Notes of findings on its nodes."""
     cuts: dict[int, str]
-    """Edges between nodes that values take and no gradient, with what ended it: ``detach train.py:14``."""
+    """Edges with values but without gradient, with what cut it: ``detach train.py:14``."""
 
 
 class _Ghost(NamedTuple):
-    """What a node's call took without a gradient."""
+    """An operand that a node's call used without a gradient."""
 
     node: int
     text: str

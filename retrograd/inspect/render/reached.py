@@ -14,12 +14,12 @@ _MOST_NAMED = 6
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What is known of the parameters when a graph runs backward."""
+    """Which parameters a backward pass reaches."""
 
     count: int
     """Parameters that are in the graph."""
     total: int
-    """Parameters that ask for a gradient."""
+    """Parameters that require a gradient."""
     without: tuple[str, ...]
     """Those that are in no graph of the recording: ``net.gate.weight 16×16``."""
 
@@ -69,7 +69,7 @@ def reached(recording: Recording) -> list[Reached | None]:
 
 
 def _parameters(recording: Recording, data: dict[str, object]) -> dict[str, str]:
-    """Return the parameters of a module that ask for a gradient, by scope and name, in words."""
+    """Return the parameters of a module that require a gradient, by scope and name, in words."""
     name, frozen = str(data.get("name", "")), data.get("frozen", ())
     scope = str(data.get("scope", name))
     held: dict[str, int] = data.get("parameters", {})  # type: ignore[assignment]

@@ -38,7 +38,7 @@ class Scene:
     notes: dict[int, list[Note]] = field(default_factory=dict)
     """Boxes that findings point at."""
     rest: str = ""
-    """What a headline adds about what is left out."""
+    """Text that the headline adds about what is left out."""
     differences: Differences | None = None
     """What a comparison says about the graph, if it holds both sides of one."""
     cuts: dict[int, str] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Scene:
     def output_words(self) -> list[str]:
         """Return per edge which of several outputs of a card it enters; where values flow down its label says so there.
 
-        An edge that stands for several names none.
+        An edge that represents several names none.
         """
         folded, counts = self.view.folded, self.view.counts
         original, last = folded.original, folded.last_edges
@@ -128,7 +128,7 @@ class Scene:
         return ["" if count > 1 else labels.output_text(original, last[edge]) for edge, count in pairs]
 
     def is_cut(self, edge: int) -> bool:
-        """Whether values take an edge, and no gradient."""
+        """Whether an edge carries values but no gradient."""
         if not self._has_cuts:
             return False
         first = self.view.folded.first_edges[self.view.edges[edge]]
@@ -141,15 +141,15 @@ class Scene:
 
     @property
     def is_forward(self) -> bool:
-        """Whether edges go the way values do."""
+        """Whether edges point in the direction of values."""
         return self.direction != "backward"
 
     def status_of(self, node: int) -> str:
-        """Return what is the matter with a node of a graph that holds two, or ""."""
+        """Return the status of a node in a comparison, or ""."""
         return "" if self.differences is None else self.differences.status.get(node, "")
 
     def status(self, box: int) -> str:
-        """Return what is the matter with a box of a graph that holds two, or with what explains most in it."""
+        """Return the status of a box in a comparison, the most significant of its nodes', or ""."""
         if self.differences is None:
             return ""
         found = self.view.boxes[box]
@@ -158,7 +158,7 @@ class Scene:
         return self.differences.worst(self.view.folded.heads[atom] for atom in range(found.begin, found.end))
 
     def changes(self, box: int) -> tuple[str, ...]:
-        """Return what a comparison says about the node of a box."""
+        """Return the changes of a box's node in a comparison."""
         if self.differences is None or self.view.boxes[box].scope >= 0:
             return ()
         return self.differences.words.get(self.heads[box], ())

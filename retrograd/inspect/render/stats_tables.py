@@ -35,7 +35,7 @@ _LINE = 32
 def chosen_statistics(
     recording: Recording, options: RenderOptions, rows: int | None = ROWS, *, saved: bool = False
 ) -> list[Statistics]:
-    """Return the statistics of the graphs that ``options.step`` asks for, with the tensors they keep if ``saved``."""
+    """Return the statistics of the graphs that ``options.step`` selects, with saved tensors if ``saved``."""
     known, retained = reached(recording), retained_runs(recording)
     found = []
     for step in chosen_steps(recording, options):
@@ -49,7 +49,7 @@ def chosen_statistics(
 
 
 def _with_saved(one: Statistics, recording: Recording, step: int, rows: int | None) -> Statistics:
-    """Return statistics with the tensors that nodes keep, or a sentence where they were not recorded."""
+    """Return statistics with the saved tensors, or with a sentence if these were not recorded."""
     kept = [tensor for tensors in saved_tensors(recording, step).values() for tensor in tensors]
     largest = tuple(sorted(kept, key=lambda tensor: -tensor.bytes)[:rows])
     absent = [] if largest else ["Which tensors nodes keep was not recorded: record the run with `--level full`."]
@@ -97,7 +97,7 @@ def stats_parts(found: Sequence[Statistics]) -> Iterator[Any]:
 
 
 def _saved(tensors: Sequence[SavedTensor]) -> Table:
-    """Return the table of tensors that nodes keep."""
+    """Return the table of saved tensors."""
     table = _table("Saved tensors")
     for head, right in (("node", False), ("saved", True), ("tensor", False), ("values", False), ("made at", False)):
         table.add_column(head, justify="right" if right else "left", no_wrap=right)
@@ -109,7 +109,7 @@ def _saved(tensors: Sequence[SavedTensor]) -> Table:
 
 
 def _memory(line: MemoryLine) -> Iterator[Any]:
-    """Yield what is kept for backward over time, and by whom at the peak."""
+    """Yield the bytes of saved tensors over time, and their holders at the peak."""
     from rich.text import Text
 
     parts = (line.held[: line.forward], line.held[line.forward :])

@@ -29,11 +29,11 @@ from .meter import Meter
 from .replay import CannotRepeat, StepCode, steps_left_out, variables_of
 
 _LIMIT = 120.0
-"""Seconds after which a child is given up."""
+"""Seconds after which a child process is killed."""
 
 
 def repeated(meter: Meter, frame: FrameType | None, optimizers: list[Any], file: str) -> dict[str, Any]:
-    """Run the step under way again and save its recording; return what came of it, as JSON values.
+    """Run the current step again and save its recording; return the outcome as JSON values.
 
     Keys: ``file`` (the recording), ``loss`` (of the repetition), ``equal`` (to the bit), ``findings``; or ``reason``,
     why it could not be repeated.
@@ -70,7 +70,7 @@ def _frames_around(frame: FrameType) -> Iterator[FrameType]:
 
 
 def _run_again(meter: Meter, code: StepCode, frame: FrameType, optimizers: list[Any], file: str) -> dict[str, Any]:
-    """Do it, in the child."""
+    """Run the step again, in the child."""
     assert meter.before is not None, "asked before"
     meter.before.put_back(meter.values_before())
     if meter.scaler is not None:
@@ -93,7 +93,7 @@ def _run_again(meter: Meter, code: StepCode, frame: FrameType, optimizers: list[
 
 
 def _in_child(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Do some work in a forked child and return what it returns."""
+    """Run some work in a forked child and return its result."""
     receiving, sending = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, from Python 3.12 on
@@ -114,7 +114,7 @@ def _in_child(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _be_child(work: Callable[[], dict[str, Any]], sending: int) -> None:
-    """Work in silence, send what came of it, and be gone: nothing of the program's own end happens here."""
+    """Run the work silently, send its result, and exit at once: none of the program's own exit code runs here."""
     try:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
@@ -133,7 +133,7 @@ def _be_child(work: Callable[[], dict[str, Any]], sending: int) -> None:
 
 
 def _worked(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return what some work returns; that it raised is a reason."""
+    """Return the result of some work, or a reason if it raised."""
     try:
         return work()
     except BaseException as error:
@@ -141,7 +141,7 @@ def _worked(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _read(receiving: int, until: float) -> tuple[str, bool]:
-    """Return what comes through a pipe, and whether its end came in time."""
+    """Return the bytes from a pipe, and whether its end came in time."""
     import select
 
     parts: list[bytes] = []

@@ -15,11 +15,11 @@ class Guard:
 
     def __init__(self) -> None:
         self.problems: list[str] = []
-        """Tracebacks of the first of them, for our own tests."""
+        """Tracebacks of the first failures, for our own tests."""
         self.count = 0
 
     def __call__(self, step: Callable[..., Any], *args: Any) -> Any:
-        """Return what a function returns, None where it failed."""
+        """Return the result of a function, or None if it failed."""
         try:
             return step(*args)
         except Exception as problem:

@@ -29,7 +29,7 @@ _SAVE, _RESTORE, _DOWN, _EMPTY = "\x1b7", "\x1b8", "\x1bD", "\x1b[2K"
 
 
 class LiveTable:
-    """Draws on the terminal that stderr is; on anything else it does nothing.
+    """Draws on the terminal if stderr is one, else does nothing.
 
     The lines above the table become the region that scrolls, as package managers do it, so neither the program's
     streams nor what it writes are touched.
@@ -58,13 +58,13 @@ class LiveTable:
         self._write(f"{room}{_SAVE}{self._at_the_bottom(lines)}{_RESTORE}")
 
     def close(self) -> None:
-        """Give the terminal its lines back."""
+        """Restore the terminal."""
         if self._size is not _NOWHERE:
             self._write(f"{_SAVE}\x1b[r{self._at_the_bottom([''] * _LINES)}{_RESTORE}")
         self.forget()
 
     def forget(self) -> None:
-        """Leave the terminal alone from now on: it is another process that draws there."""
+        """Stop drawing in this process: another one draws on the terminal."""
         self._size, self._terminal = _NOWHERE, None
 
     def _at_the_bottom(self, lines: list[str]) -> str:
@@ -72,7 +72,7 @@ class LiveTable:
         return "".join(f"\x1b[{first + place};1H{_EMPTY}{line}" for place, line in enumerate(lines))
 
     def _write(self, text: str) -> None:
-        """Write past all streams, at once; a terminal that has gone is no trouble of the program's."""
+        """Write directly to the descriptor; a closed terminal is ignored."""
         if self._terminal is None:
             return
         try:

@@ -111,7 +111,7 @@ class Meter:
         self._again: list[Any] = []
         """Losses of a step that is run again."""
 
-    # -- what the engine tells
+    # -- callbacks of the engine
 
     def backward(self, roots: Sequence[Any], frame: FrameType | None) -> None:
         """A backward pass begins: keep the values of its roots, with the names they have in the program."""

@@ -235,7 +235,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         """Write the current state on ``kill -USR1``, unless the program handles that signal itself."""
         if signal.getsignal(signal.SIGUSR1) is not signal.SIG_DFL:
             return
-        ours = lambda number, frame: self._guard(self.dump)  # noqa: E731 -- told apart from the program's below
+        ours = lambda number, frame: self._guard(self.dump)  # noqa: E731 -- distinguished from the program's below
         signal.signal(signal.SIGUSR1, ours)
 
         def put_back() -> None:
@@ -317,9 +317,9 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
             self._action(happened)
             return
         if sys.stderr is not None:
-            print(f"retrograd: {told(happened)}", file=sys.stderr)
+            print(f"retrograd: {sentence(happened)}", file=sys.stderr)
         if self._action == "raise":
-            raise TrainingWentWrong(told(happened))
+            raise TrainingWentWrong(sentence(happened))
         if self._action == "pdb":
             pdb.Pdb().set_trace(user_frame(getframe()))
 
@@ -354,7 +354,7 @@ def _listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
-def told(happened: dict[str, Any]) -> str:
+def sentence(happened: dict[str, Any]) -> str:
     """Return the sentence about a step in which a trigger fired, with the findings of its replay."""
     again = happened.get("again", {})
     where = f" {happened['at']}" if happened.get("at") else ""

@@ -15,11 +15,11 @@ from ..diagnosis.text.words import listed
 from ..histories.history import Array
 
 WARM = 50
-"""Steps before which nothing is unusual: losses and gradients are large in the beginning."""
+"""Steps before which nothing counts as unusual: losses and gradients are large at the beginning."""
 _USUAL = 64
-"""Steps of which the median is what is usual."""
+"""Number of steps in the median that counts as usual."""
 _RENEWED = 16
-"""Steps after which that median is taken anew."""
+"""Steps between two computations of that median."""
 
 
 @dataclass
@@ -88,7 +88,7 @@ class Usual:
         self.last_loss = np.nan
 
     def add(self, moment: Moment) -> None:
-        """Take in a step that was judged."""
+        """Add a step that was judged."""
         place = self.seen % _USUAL
         self._norms[place], self._losses[place], self._seconds[place] = moment.gradient, moment.loss, moment.seconds
         self._shares[place] = moment.figures[3]
@@ -101,7 +101,7 @@ class Usual:
 
 
 class _Stretches:
-    """Of each parameter, for how many steps something has been so, and for how many it was at most before."""
+    """For each parameter, how many steps in a row a condition has held, and the longest such stretch before."""
 
     def __init__(self, parameters: int) -> None:
         self._now = np.zeros(parameters, np.int64)
@@ -150,7 +150,7 @@ def not_finite(moment: Moment) -> str | None:
 
 
 def exploding(moment: Moment, times: float = 100.0) -> str | None:
-    """The norm of a gradient is many times what it usually is, and the loss is not what it was either."""
+    """The norm of a gradient is many times its usual value, and the loss has changed as well."""
     if moment.usual.seen < WARM:
         return None
     with np.errstate(all="ignore"):
@@ -196,7 +196,7 @@ _MORE_ZEROS = 0.5
 
 
 def large_update(moment: Moment, ratio: float = 1.0) -> str | None:
-    """A step moves most of what is trained by more than it is."""
+    """A step changes most parameters by more than their norm."""
     if moment.usual.seen < WARM:
         return None
     weight, update = moment.figures[1:3].astype(np.float64)
@@ -217,7 +217,7 @@ def no_rate(moment: Moment, steps: int = 5) -> str | None:
 
 
 def small_scale(moment: Moment, least: float = 1.0, steps: int = 5) -> str | None:
-    """Gradients overflow again and again: the scale of the losses falls below 1, or steps in a row are left out."""
+    """The loss scale falls below 1: gradients overflow again and again."""
     usual = moment.usual
     if not np.isfinite(moment.scale):
         return None
@@ -232,7 +232,7 @@ def small_scale(moment: Moment, least: float = 1.0, steps: int = 5) -> str | Non
 
 
 def growing(moment: Moment, size: float = 1e9, steps: int = 1000) -> str | None:
-    """Memory grows and grows: by a gigabyte since the training had found its pace."""
+    """Memory keeps growing, by a gigabyte since the first steps."""
     usual = moment.usual
     if usual.seen == WARM or not usual.smallest_memory:
         usual.smallest_memory = moment.memory
@@ -295,7 +295,7 @@ DEFAULT = ("nonfinite", "exploding", "stopped", "zeros", "update", "rate", "scal
 
 @dataclass
 class Triggers:
-    """Those that are armed; each fires once in a run."""
+    """The active triggers; each fires once in a run."""
 
     judges: dict[str, Judge]
     fired: set[str] = field(default_factory=set)
@@ -313,9 +313,9 @@ class Triggers:
 
 
 def armed(wanted: Iterable[str] | Mapping[str, object] | None) -> Triggers:
-    """Return the triggers that were asked for: names, or names with limits, or functions of a ``Moment``.
+    """Return the requested triggers: names, names with limits, or functions of a ``Moment``.
 
-    ``None`` is the default ones.  Raises ``ValueError`` for a name that there is not.
+    ``None`` means the default ones.  Raises ``ValueError`` for an unknown name.
     """
     chosen = dict.fromkeys(DEFAULT, True) if wanted is None else wanted
     items = chosen.items() if isinstance(chosen, Mapping) else ((one, True) for one in chosen)

@@ -1,8 +1,8 @@
 """Times of backward as a Chrome trace for Perfetto, speedscope and chrome://tracing: one row per thread.
 
-Every backward pass is a slice on each thread that took part, with the nodes that ran inside it; runs stand where they
-began, so that those of several threads are seen side by side.  A process stands for a recording (for a rank, where
-there are several).  Times are in microseconds.
+Every backward pass is a slice on each thread that took part, containing the nodes that ran in it, at its start time, so
+that passes of several threads appear side by side. A process represents a recording (a rank, if there are several).
+Times are in microseconds.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def trace_json(processes: list[tuple[str, list[Ran]]]) -> str:
 
 
 class _Process:
-    """The runs of one recording on the axis: where they really began if that is known of all, else one by one."""
+    """The passes of one recording on the time axis: at their start times if all are known, else one after another."""
 
     def __init__(self, number: int, runs: list[Ran]) -> None:
         self.number = number

@@ -133,7 +133,7 @@ def _node_lines(snapshot: Graph, options: RenderOptions, prefix: str) -> Iterato
 
 
 def _looks(snapshot: Graph, options: RenderOptions, statuses: Sequence[str] = ()) -> list[str]:
-    """Return every node's colour attributes: by its kind or what a comparison says, or by the measure asked for."""
+    """Return every node's colour attributes: by kind, status in a comparison, or measure."""
     if options.color_by is not None:
         colours = scale(snapshot, options.color_by)
         return [_HEATS.get(colours.css(node), "") for node in range(len(snapshot))]

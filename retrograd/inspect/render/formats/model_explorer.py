@@ -77,10 +77,10 @@ def _node(snapshot: Graph, node: int, incoming: list[dict[str, str]], sent: dict
 
 
 def _tensor(snapshot: Graph, node: int) -> dict[str, str]:
-    """Return what is known of a node's result, which is also the shape of its gradient."""
+    """Return shape and dtype of a node's result, which are also those of its gradient."""
     return {"shape": shape_text(snapshot.shape[node]), "dtype": clean(snapshot.dtype[node] or "")}
 
 
 def _pairs(facts: dict[str, str]) -> list[dict[str, str]]:
-    """Return the facts that are known as the reader's list of keys and values."""
+    """Return the known facts as the viewer's list of keys and values."""
     return [{"key": key, "value": value} for key, value in facts.items() if value]

@@ -110,7 +110,7 @@ class Outline:
                 break
             best = max(free, key=lambda edge: self._heights[self._targets[edge]])
             if len(edges) > 1 and not self._heights[self._targets[best]]:
-                break  # only leaves are left: they all stand below their node
+                break  # only leaves are left: they are all below their node
             path.append(best)
             node = self._targets[best]
             self._placed[node] = 1
@@ -162,7 +162,7 @@ def _reading_order(made: Scene, count: int) -> list[int]:
 
 
 def _ways(made: Scene, shown: list[int]) -> list[list[int]]:
-    """Return per box the edges that leave it, unless there is one only and it leads to the row below."""
+    """Return the outgoing edges of each box, unless there is only one and it leads to the row below."""
     ways: list[list[int]] = [[] for _ in made.view.boxes]
     for edge, source in enumerate(made.seen.edge_source):
         ways[source].append(edge)
@@ -185,7 +185,7 @@ def _frame_text(made: Scene, number: int) -> Text:
 
 
 def _box_text(made: Scene, box: int, ways: list[int], colours: Scale) -> Text:
-    """Return the row of a box; names stand in ``Text``, so that no markup in them is obeyed."""
+    """Return the row of a box; names are in ``Text``, so that markup in them is not interpreted."""
     from rich.text import Text
 
     _, ending, lines = box_words(made, box, made.root_names.get(box, ""))
@@ -205,14 +205,14 @@ def _box_text(made: Scene, box: int, ways: list[int], colours: Scale) -> Text:
 
 
 def note_text(note: Note) -> Text:
-    """Return the row of what a finding says, which may take several lines."""
+    """Return the row of a finding's note, which may take several lines."""
     from rich.text import Text
 
     return Text(f"{note.sign} {labels.clean(note.text)}", style="bold red")
 
 
 def _way_text(made: Scene, edge: int) -> str:
-    """Return where an edge leads: the id of its target, with the output it enters if that is not the first."""
+    """Return the target of an edge: its id, with the output it enters if that is not the first."""
     seen = made.seen
     target, number = seen.edge_target[edge], seen.edge_output_nr[edge]
     if made.is_cut(edge) and made.is_forward:
@@ -243,15 +243,15 @@ RENDERER = TreeRenderer()
 def print_tree(recording: Recording, options: RenderOptions | None = None, file: IO[str] | None = None) -> None:
     """Print the chosen graphs to ``file`` (standard output): in colour and fitted to its width on a terminal.
 
-    ``NO_COLOR`` and ``FORCE_COLOR`` are heeded; what the encoding of ``file`` cannot say is shown as escapes.
-    Raises ``OutputError`` when ``file`` takes no more.
+    ``NO_COLOR`` and ``FORCE_COLOR`` are respected; characters that the encoding of ``file`` lacks become escapes.
+    Raises ``OutputError`` if writing to ``file`` fails.
     """
     options = options or RenderOptions()
     print_page(_trees(recording, options), file, width=options.width)
 
 
 def _trees(recording: Recording, options: RenderOptions) -> Iterator[Tree | Text]:
-    """Yield the tree of each chosen graph; before them what findings say that belong to no node."""
+    """Yield the tree of each selected graph; before them the notes of findings without a node."""
     steps = chosen_steps(recording, options)
     drawn = {step: len(recording.graphs[step]) for step in steps}
     yield from map(note_text, unplaced(options.findings, drawn))
@@ -265,7 +265,7 @@ def _trees(recording: Recording, options: RenderOptions) -> Iterator[Tree | Text
 def tree(snapshot: Graph, options: RenderOptions | None = None, step: int = 0, known: Reached | None = None) -> Tree:
     """Return every node of a graph as a ``rich.tree.Tree``, capped at ``options.max_nodes`` rows (default 200).
 
-    Below a node stands what findings say of it, the graph being the ``step``-th of its recording.
+    Below a node are the notes of findings on it; the graph is the ``step``-th of its recording.
     """
     from rich.text import Text
     from rich.tree import Tree
@@ -290,7 +290,7 @@ def tree(snapshot: Graph, options: RenderOptions | None = None, step: int = 0, k
 
 
 def _row_text(snapshot: Graph, row: Row, colours: Scale) -> Text:
-    """Return the words of one row; names stand in ``Text``, so that no markup in them is obeyed."""
+    """Return the text of one row; names are in ``Text``, so that markup in them is not interpreted."""
     from rich.text import Text
 
     here = node_text(snapshot, row.node)

@@ -1,4 +1,4 @@
-"""What stands beside the drawing of a page: findings, hooks, notes on cards, saved tensors, and what was measured."""
+"""Data for the panels beside the drawing: findings, hooks, notes on cards, saved tensors, and measures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FACTS = ("kind", "severity", "message", "remedy", "file", "op")
 
 
 def findings_data(recording: Recording, findings: Sequence[Finding], steps: Sequence[int]) -> list[dict[str, Any]]:
-    """Return findings as JSON values, and the error that ended the run as one more if no finding tells it.
+    """Return findings as JSON values, and the error that ended the run as another one if no finding is about it.
 
     ``steps`` are the numbers of the graphs in the page; marks name them by their place in it.
     """
@@ -51,7 +51,7 @@ def _finding(finding: Finding, places: dict[int, int]) -> dict[str, Any]:
 
 
 def _error(event: Event) -> dict[str, Any]:
-    """Return what ended the run."""
+    """Return the error that ended the run."""
     message = f"{event.data.get('type', 'Error')}: {event.data.get('message', '')}"
     made: dict[str, Any] = {
         "kind": "error",
@@ -81,7 +81,7 @@ def sources_data(
 
 
 def cells_data(recording: Recording, findings: Iterable[Finding], snapshots: Iterable[Graph]) -> dict[str, str]:
-    """Return what the notebook calls its cells, by the files that they go by."""
+    """Return the notebook's names for its cells, by file."""
     files = sorted({file for file, _ in _places(recording, findings, snapshots)})
     return {safe(file): labels.clean(cell) for file in files if (cell := cell_name(file))}
 
@@ -156,7 +156,7 @@ CardNotes = dict[int, list[list[str]]]
 
 
 def card_notes(findings: Iterable[Finding], step: int, nodes: int) -> CardNotes:
-    """Return what findings say of the nodes of the graph of a step, the most severe first."""
+    """Return the notes of findings on the nodes of a step's graph, the most severe first."""
     found: CardNotes = {}
     for finding in sorted(findings, key=lambda one: SEVERITIES.index(one.severity)):
         said = {mark.node: mark.text for mark in reversed(finding.marks) if mark.snapshot == step}
@@ -177,7 +177,7 @@ def _lines(finding: Finding, text: str) -> list[str]:
 
 
 def note_room(steps: Sequence[CardNotes]) -> dict[int, Size]:
-    """Return per node the room on its card that suffices in every one of these steps."""
+    """Return for each node the room on its card that suffices in all of these steps."""
     room: dict[int, Size] = {}
     for notes in steps:
         for node, said in notes.items():
@@ -230,7 +230,7 @@ def saved_data(recording: Recording, step: int) -> list[list[Any]]:
 
 
 def _holders(line: MemoryLine) -> dict[str, Any]:
-    """Return who holds most at the peak."""
+    """Return the modules and lines that hold most at the peak."""
     parts = {"modules": line.modules, "lines": line.lines}
     return {name: [[safe(one.what), one.held] for one in part[:_MOST_HOLDERS]] for name, part in parts.items()}
 
@@ -241,7 +241,7 @@ _NUMBER, _ABSENT, _NAN, _PLUS, _MINUS = range(5)
 def measure_data(snapshot: Graph, color_by: str | None, packing: Packing) -> dict[str, Any]:
     """Return for each name the numbers and, if not all are finite, the kind of each entry (0 is a number).
 
-    Among them is the sum of columns that ``color_by`` may stand for.
+    Among them is the sum of columns that ``color_by`` may mean.
     """
     columns = dict(snapshot.measures)
     if color_by in MEASURES and len(MEASURES[color_by]) > 1 and color_by in known_measures(snapshot):

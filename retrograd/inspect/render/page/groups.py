@@ -86,7 +86,7 @@ def groups_of(folded: Folded) -> Groups:
 
 
 def _lines(folded: Folded, groups: Groups) -> list[str]:
-    """Return the lines of all boxes; what stands in a box counts for those around it as well."""
+    """Return the lines of all boxes; the content of a box also counts for those around it."""
     found: list[set[SourceLine]] = [set() for _ in groups.names]
     for box, node in zip(groups.of_atom, folded.heads, strict=True):
         source = folded.original.source[node]

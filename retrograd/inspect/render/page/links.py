@@ -55,7 +55,7 @@ def links_of(folded: Folded, groups: Groups, cuts: Collection[int]) -> Links:
         rows = np.concatenate([rows, np.asarray(lifted, dtype=np.int64)])
     last = np.asarray(folded.last_edges, dtype=np.int64)
     outputs = np.asarray(folded.original.edge_output_nr, dtype=np.int64)[last] if len(last) else last
-    own = (rows[:, 2] >= 0) & (rows[:, 2] < len(folded))  # what leads to a closed box is not told apart
+    own = (rows[:, 2] >= 0) & (rows[:, 2] < len(folded))  # edges to a closed box are not distinguished
     cut = np.isin(np.asarray(folded.first_edges, dtype=np.int64), np.asarray(list(cuts), dtype=np.int64))
     return _joined(rows, np.where(cut[rows[:, 3]], _CUT, np.where(own, outputs[rows[:, 3]], 0)))
 

@@ -1,6 +1,6 @@
 """Columns of the page as plain JSON, or packed: typed arrays behind one JSON header, gzipped, in base64.
 
-A packed array stands in the header as ``{"@": [type, offset, length, way]}``.  ``way`` is ``"d"`` when entries are
+A packed array is written in the header as ``{"@": [type, offset, length, way]}``.  ``way`` is ``"d"`` when entries are
 differences to the one before, and arrays of several bytes an entry are stored byte plane by byte plane; both make
 equal neighbours equal bytes, which is what gzip shortens.
 """

@@ -13,13 +13,13 @@ __all__ = ["Outcome", "Report", "report_for", "reports"]
 
 @functools.cache
 def reports() -> dict[str, Report]:
-    """Return all forms by name, sorted; their modules are imported at the first call."""
+    """Return all report formats by name, sorted; their modules are imported at the first call."""
     found = plugins_in(sys.modules[__name__], "REPORT").values()
     return {report.name: report for report in sorted(found, key=lambda report: report.name)}
 
 
 def report_for(path: str) -> Report:
-    """Return the form that a file's suffix means; ``text`` for any other."""
+    """Return the report format for a file's suffix; ``text`` for any other."""
     endings = [(suffix, form) for form in reports().values() for suffix in form.suffixes]
     fitting = [(len(suffix), form) for suffix, form in endings if path.lower().endswith(suffix)]
     return max(fitting, key=lambda pair: pair[0])[1] if fitting else reports()["text"]

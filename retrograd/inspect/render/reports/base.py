@@ -12,7 +12,7 @@ from ...recording.events import Recording
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A diagnosis, as the report formats get it."""
+    """A diagnosis, as passed to the report formats."""
 
     recording: Recording
     findings: list[Finding]
@@ -25,13 +25,13 @@ class Outcome:
     """Whether the evidence of each finding is shown, and what was dropped."""
     dropped: Sequence[Dropped] = ()
     unseen: Sequence[str] = ()
-    """What was not recorded of the program, in sentences."""
+    """Sentences about what was not recorded of the program."""
     others: Sequence[Recording] = ()
-    """Recordings of other processes, of which there are findings as well."""
+    """Recordings of other processes that also have findings."""
 
     @property
     def trained(self) -> bool:
-        """Whether any process was seen to run a backward pass."""
+        """Whether any process ran a backward pass while recorded."""
         events = (event for recording in (self.recording, *self.others) for event in recording.events)
         return any(event.kind == "backward" for event in events)
 
@@ -41,7 +41,7 @@ class Outcome:
 
 
 class Report(Protocol):
-    """One form: a name for ``--format``, the suffixes that mean it, and how it is written."""
+    """One report format: a name for ``--format``, its suffixes, and how it is written."""
 
     name: str
     suffixes: tuple[str, ...]

@@ -21,7 +21,7 @@ class LinesReport:
 
 
 def _line(finding: Finding, source: str) -> str:
-    """Return one finding, on one line whatever its words hold."""
+    """Return one finding on a single line, whatever its text contains."""
     where = "retrograd"
     if finding.file:
         indent = len(source) - len(source.lstrip())

@@ -38,12 +38,12 @@ REPORT = PanelReport()
 
 
 def print_findings(outcome: Outcome, file: IO[str] | None = None) -> None:
-    """Print the findings to ``file`` (standard output), in colour on a terminal; ``NO_COLOR`` is heeded."""
+    """Print the findings to ``file`` (standard output), in colour on a terminal unless ``NO_COLOR`` is set."""
     print_page(_parts(outcome), file)
 
 
 def _parts(outcome: Outcome) -> Iterator[Panel | Text]:
-    """Yield a panel for each finding, and the sum."""
+    """Yield a panel for each finding, and a summary."""
     from rich.text import Text
 
     process = ""
@@ -72,7 +72,7 @@ def _parts(outcome: Outcome) -> Iterator[Panel | Text]:
 
 
 def _panel(finding: Finding, line: str, *, explain: bool = False) -> Panel:
-    """Return one finding in a frame; names stand in ``Text``, so that no markup in them is obeyed."""
+    """Return one finding in a frame; names are in ``Text``, so that markup in them is not interpreted."""
     from rich.console import Group
     from rich.panel import Panel
     from rich.text import Text
@@ -122,7 +122,7 @@ def _change(fix: Fix) -> list[Text]:
 
 
 def _quoted(line: str, finding: Finding) -> list[Text]:
-    """Return the user's line and carets below the part that did it."""
+    """Return the user's line and carets below the operator concerned."""
     from rich.text import Text
 
     shown = printable(line.strip())

@@ -37,7 +37,7 @@ class SarifReport:
 
 
 def _rule(kind: str, meaning: str) -> dict[str, Any]:
-    """Return what a kind means."""
+    """Return the rule of one kind."""
     return {"id": kind, "shortDescription": {"text": meaning}}
 
 

@@ -22,7 +22,7 @@ class GraphSize(NamedTuple):
 
     nodes: int
     held: int
-    """Bytes that its nodes keep for backward, each memory once, without that of its leaves."""
+    """Bytes that its nodes save for backward, each memory once, without that of its leaves."""
 
 
 def graph_behind(
@@ -30,7 +30,7 @@ def graph_behind(
 ) -> GraphSize:
     """Measure a graph from one node on, of at most ``most`` nodes.
 
-    ``kept`` gives the memories that a node keeps, with their bytes; ``memory`` that of a tensor.
+    ``kept`` returns the memories that a node saves, with their bytes; ``memory`` that of a tensor.
     """
     seen = {node} if node is not None else set()
     waiting, held, leaves = list(seen), dict[Hashable, int](), set[Hashable]()
@@ -48,19 +48,19 @@ def graph_behind(
 
 
 class Hearing(Protocol):
-    """Callbacks for what happens in a training run."""
+    """Callbacks for the events of a training run."""
 
     def backward(self, roots: Sequence[Any], frame: FrameType | None) -> None:
-        """Tell that a backward pass into leaves begins at these tensors."""
+        """Called when a backward pass into leaves begins at these tensors."""
 
     def step_begins(self, optimizer: Any, *, closure: bool) -> None:
-        """Tell that an optimizer is about to step."""
+        """Called when an optimizer is about to step."""
 
     def step_ended(self, optimizer: Any) -> None:
-        """Tell that it has."""
+        """Called when an optimizer has stepped."""
 
     def clipped(self, norm: Any, bound: float) -> None:
-        """Tell that gradients of a norm, a tensor, were scaled down to a bound at most."""
+        """Called when gradients with a norm, a tensor, were clipped to a bound."""
 
     def loss_scaled(self, scaled: Any, loss: Any) -> None:
         """Tell that a scaler has multiplied a loss, or several, by its scale."""
@@ -72,14 +72,14 @@ class Hearing(Protocol):
         """Tell that it has done one or the other; None where it raised."""
 
     def scaled(self, scale: Any) -> None:
-        """Tell the scale, a number or tensor, of the losses from now on."""
+        """Called with the scale, a number or tensor, of the losses from now on."""
 
 
 class StepReader(Protocol):
-    """Reads the statistics of one optimizer's steps; it keeps a copy of the parameters meanwhile."""
+    """Reads the statistics of one optimizer's steps, with a copy of the parameters meanwhile."""
 
     def before(self, *, gradients: bool) -> None:
-        """Read what is to be read before the step; gradients not where the step computes them itself."""
+        """Read statistics before the step; without gradients if the step computes them itself."""
 
     def values(self) -> list[tuple[Any, Any]]:
         """Return each parameter with its value before the step, as ``Engine.write`` takes it."""
@@ -89,14 +89,14 @@ class StepReader(Protocol):
 
 
 class Engine(Protocol):
-    """What an engine offers."""
+    """The interface of an engine."""
 
     name: str
     module: str
     """The module whose import makes the engine available."""
 
     def hear(self, hearing: Hearing) -> AbstractContextManager[None]:
-        """Tell what happens until the block ends."""
+        """Call ``hearing`` for each event until the block ends."""
 
     def reader(self, parameters: Sequence[Any]) -> StepReader:
         """Return a reader of the statistics of these parameters."""
@@ -105,19 +105,19 @@ class Engine(Protocol):
         """Whether something is a tensor of this engine."""
 
     def held(self, root: Any) -> Any:
-        """Return the value of a loss, a tensor without history that may be read later."""
+        """Return the value of a loss as a tensor without history, to be read later."""
 
     def number(self, value: Any) -> float:
         """Return the number in what ``held`` gave."""
 
     def copy(self, tensor: Any) -> Any:
-        """Return what ``write`` can put back into a tensor."""
+        """Return a copy of a tensor, for ``write``."""
 
     def write(self, tensor: Any, value: Any) -> None:
         """Write a value into a tensor of the program."""
 
     def own_work(self) -> AbstractContextManager[Any]:
-        """Return the context in which tensors are looked at."""
+        """Return the context manager in which our own code may use tensors."""
 
     def available(self) -> bool:
         """Whether the program has imported the engine."""
@@ -129,13 +129,13 @@ class Engine(Protocol):
         """Return why a step cannot be run again in a child process, or nothing."""
 
     def random_states(self) -> Callable[[], None]:
-        """Note the states of its generators; return what puts them back."""
+        """Save the states of its generators; return a function that restores them."""
 
     def graph_size(self, root: Any, most: int) -> GraphSize:
         """Measure the graph behind a tensor, of at most ``most`` nodes; nothing is unpacked."""
 
     def memory(self) -> float | None:
-        """Return bytes that are allocated on its devices, where it knows."""
+        """Return the bytes allocated on its devices, or None."""
 
 
 @functools.cache

@@ -95,7 +95,7 @@ class OwnEngine:
                 handle.remove()
 
     def own_work(self) -> AbstractContextManager[Any]:
-        """Return the context in which tensors are looked at."""
+        """Return the context manager in which our own code may use tensors."""
         return nullcontext()
 
     def reader(self, parameters: Sequence[Any]) -> StepReader:
@@ -166,7 +166,7 @@ class _Observer:
 
 
 def kept_memories(node: Any) -> dict[Hashable, int]:
-    """Return the memories that a node keeps, with their bytes; nothing where hooks packed one."""
+    """Return the memories that a node saves, with their bytes; nothing if hooks packed one."""
     facts = importlib.import_module("retrograd.inspect.sources.engine_.backward.facts")
     return {id(facts.memory_of(array)): array.nbytes for array in facts.saved_arrays(node) or ()}
 

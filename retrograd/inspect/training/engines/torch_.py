@@ -111,7 +111,7 @@ class TorchEngine:
                 handle.remove()
 
     def own_work(self) -> AbstractContextManager[Any]:
-        """Return the context in which tensors are looked at."""
+        """Return the context manager in which our own code may use tensors."""
         return own_work()
 
     def reader(self, parameters: Sequence[Any]) -> StepReader:
@@ -173,7 +173,7 @@ class TorchEngine:
         return graph_behind(root.grad_fn, most, kept_memories, memory_of)
 
     def memory(self) -> float | None:
-        """Return bytes that are allocated on the devices, None on the CPU."""
+        """Return the bytes allocated on the devices, None on the CPU."""
         torch = LIBRARY.torch
         return float(torch.cuda.memory_allocated()) if torch.cuda.is_initialized() else None
 

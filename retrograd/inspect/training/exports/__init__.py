@@ -18,11 +18,11 @@ from ...plugins import plugins_in
 
 
 class Export(Protocol):
-    """One form: one file of this folder whose ``EXPORT`` is an object of this shape."""
+    """One export format: a file of this folder whose ``EXPORT`` is an object of this type."""
 
     name: str
     suffixes: tuple[str, ...]
-    """File suffixes; none where it is a folder that is written."""
+    """File suffixes; empty if a folder is written."""
 
     def write(self, run: WatchedRun, path: str) -> None:
         """Write a run to a file or folder; raises ``OutputError``, or ``ImportError`` without the library."""
@@ -43,13 +43,13 @@ class Row(NamedTuple):
 
 @functools.cache
 def exports() -> dict[str, Export]:
-    """Return all forms by name."""
+    """Return all export formats by name."""
     found = plugins_in(sys.modules[__name__], "EXPORT").values()
     return {one.name: one for one in found}
 
 
 def export_for(wanted: str) -> Export | None:
-    """Return the form with this name, or that a file's suffix means."""
+    """Return the export format with this name, or for a file's suffix."""
     known = exports()
     return known.get(wanted) or next((one for one in known.values() if wanted.endswith(one.suffixes or "\0")), None)
 
