@@ -15,14 +15,14 @@ from ..recording.event_data import Values
 Array = np.ndarray[Any, Any]
 _ROWS = 10
 _PIECE = 131_072
-"""Entries that are read several times while they lie in a processor's cache."""
+"""Entries of a piece that stays in a processor's cache while it is read several times."""
 _ROW = 4_096
 _QUICK = 16_384
-"""Entries of the longest array that is added up by one product; longer ones are added up row by row."""
+"""Longest array that is summed by one product; longer ones are summed row by row."""
 
 
 class _Ones(dict[int, Array]):
-    """Rows of so many ones, all in one memory: to look one up takes less than to cut it off."""
+    """Vectors of ones by length, all views of one memory: looking one up is faster than slicing."""
 
     def __init__(self, dtype: type) -> None:
         super().__init__()
@@ -36,42 +36,43 @@ class _Ones(dict[int, Array]):
 _ONES = {"f": _Ones(np.float32), "d": _Ones(np.float64)}
 _ZEROS = {char: np.zeros((), char) for char in "fdg"}
 _SAFE = 1e18
-"""Sums and sums of squares of entries up to here do not overflow in single precision."""
+"""Sums and sums of squares of entries up to this size do not overflow in single precision."""
 _ORDINARY = 1e16
-"""Squares of entries up to here can be added up over a piece in single precision."""
+"""Squares of entries up to this size can be summed over a piece in single precision."""
 _MIN, _MAX, _SUM = np.minimum.reduce, np.maximum.reduce, np.add.reduce
 _product: Callable[[Array, Array], Any] = getattr(np.vdot, "_implementation", np.vdot)
-"""``np.vdot`` where no array can have rules of its own, if NumPy lets us: asking for them takes as long as it does."""
+"""``np.vdot`` without the look-up of ``__array_function__``, which takes as long as the product, if
+NumPy exposes it."""
 _count: Callable[[Array], Any] = getattr(np.count_nonzero, "_implementation", np.count_nonzero)
-"""``np.count_nonzero`` of all entries in the same way."""
+"""``np.count_nonzero`` of all entries, likewise."""
 FEW = 32
-"""Up to so many entries are read quicker as Python numbers than by NumPy."""
+"""Up to this number, entries are read faster as Python numbers than by NumPy."""
 
 
 def has_data(array: Array) -> bool:
-    """Whether an array may be looked at: those of tensors that only wrap others say that it may not."""
+    """Whether an array may be read: arrays of wrapper tensors say that they may not."""
     return array.__class__ is np.ndarray or getattr(array, "has_data", True)
 
 
 def numbers(array: Array) -> Array:
-    """The entries in single precision where their dtype is none of NumPy's, as bfloat16 is."""
+    """Return the entries in single precision if NumPy has no such dtype, as for bfloat16."""
     return array.astype(np.float32) if array.dtype.isbuiltin == 2 and has_data(array) else array
 
 
 def once(array: Array) -> Array:
-    """Return the entries of an array, those of an expanded one without their repetitions, which may be any number."""
+    """Return the entries of an array; of an expanded one without repetitions, of which there may be any number."""
     return array if 0 not in array.strides or not array.size else array[unrepeated(array.strides)]
 
 
 def unrepeated(strides: Iterable[int]) -> tuple[slice, ...]:
-    """Return the index that takes the entries of a tensor with such strides without their repetitions."""
+    """Return the index that selects the entries of a tensor with these strides without repetitions."""
     return tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides)
 
 
 def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | None]:
-    """``(min, max)`` (NaN if there is one) and the sum of a real floating array; None for what there is not.
+    """Return ``(min, max)`` (NaN if there is one) and the sum of a real floating array; None if not available.
 
-    Complex numbers have none, unless they are not finite: then NaN or infinity.
+    Complex numbers have none, except NaN or infinity if they are not finite.
     """
     size = array.size
     ones = _ONES.get(array.dtype.char) if array.__class__ is np.ndarray else None
@@ -102,9 +103,9 @@ def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | Non
 
 
 def sum_of_ordinary(array: Array) -> float | None:
-    """The sum that ``range_and_sum`` gives, by one pass, if it shows that all entries are finite and some are not zero.
+    """Return the sum, by one pass, if it shows that all entries are finite and some are nonzero.
 
-    None where ``range_and_sum`` has to look.
+    Else None, and ``range_and_sum`` is needed.
     """
     ones = _ONES.get(array.dtype.char) if array.__class__ is np.ndarray else None
     size = array.size
@@ -121,20 +122,20 @@ def sum_of_ordinary(array: Array) -> float | None:
 
 
 def bad_parts(array: Array) -> tuple[float, float] | None:
-    """NaN twice if there is one among complex numbers, or infinity; None where all are finite."""
+    """Return NaN twice, or infinity, if some complex number is not finite; None if all are."""
     if not has_data(array) or np.isfinite(array).all():
         return None
     return (math.nan, math.nan) if np.isnan(array).any() else (math.inf, math.inf)
 
 
 def few_range_and_sum(entries: Sequence[float]) -> tuple[tuple[float, float], float] | None:
-    """The same of a few numbers; None if it is not finite."""
+    """Return the same for a few numbers; None if the sum is not finite."""
     total = sum(entries)
     return ((min(entries), max(entries)), total) if isfinite(total) else None
 
 
 def row_range_and_sum(row: Array) -> tuple[tuple[float, float], float] | None:
-    """The same of a row in one piece, in single or double precision, by three calls; None if it is not ordinary."""
+    """Return the same for a contiguous row in single or double precision, by three calls; None if not ordinary."""
     size = row.size
     if size > _QUICK:
         return None
@@ -145,7 +146,7 @@ def row_range_and_sum(row: Array) -> tuple[tuple[float, float], float] | None:
 
 
 def value_range(array: Array) -> list[float] | None:
-    """``[min, max]`` as ``range_and_sum`` has it; None for arrays without numbers that float and empty ones."""
+    """Return ``[min, max]`` as ``range_and_sum`` does; None for arrays that are empty or not floating."""
     if array.dtype.kind == "c":
         bad = bad_parts(array)
         return None if bad is None else list(bad)
@@ -157,7 +158,7 @@ def value_range(array: Array) -> list[float] | None:
 
 
 def is_finite(limits: Sequence[float] | None) -> bool:
-    """Whether a range says that all entries are finite."""
+    """Whether a range shows that all entries are finite."""
     return limits is None or (math.isfinite(limits[0]) and math.isfinite(limits[1]))
 
 
@@ -192,7 +193,7 @@ def summary(array: Array) -> Values:
 
 
 def flat_share(does: Operator, out: Array, limits: Sequence[float] | None) -> float:
-    """Share of the entries of a result where the function's slope is zero in this dtype."""
+    """Return the share of a result's entries where the function's slope is zero in this dtype."""
     if does.flat is None or limits is None or not out.size:
         return 0.0
     low, high = does.flat
@@ -205,7 +206,7 @@ def flat_share(does: Operator, out: Array, limits: Sequence[float] | None) -> fl
 
 
 def pole(does: Operator, args: Any) -> tuple[int, list[int]] | None:
-    """Position of the argument that has an entry at which the slope is infinite or undefined, and its index."""
+    """Return the position of the argument with an entry where the slope is infinite or undefined, and that index."""
     place = does.operand
     array = getattr(args[place], "_array", None) if does.poles and place < len(args) else None
     if array is None:
@@ -220,7 +221,7 @@ def pole(does: Operator, args: Any) -> tuple[int, list[int]] | None:
 
 
 def pole_in(does: Operator, array: Array) -> list[int] | None:
-    """Index of the first entry at which the slope is infinite or undefined; of a norm all must be zero."""
+    """Return the first index where the slope is infinite or undefined; for a norm all entries must be zero."""
     if does.is_a(Trait.REDUCTION):
         return None if array.any() else [0] * array.ndim
     hit = np.isin(array, does.poles) if len(does.poles) > 1 else array == does.poles[0]
@@ -230,7 +231,7 @@ def pole_in(does: Operator, array: Array) -> list[int] | None:
 
 
 def repeated(places: Any, shape: tuple[int, ...]) -> int:
-    """How many entries of an indexed write hit a place that another entry of it hits, too."""
+    """Return how many entries of an indexed write hit an element that another entry also hits."""
     arrays = [(i, np.asarray(getattr(p, "_array", p))) for i, p in enumerate(places) if p is not None]
     arrays = [(i, a) for i, a in arrays if a.dtype.kind in "iu"]
     if not arrays:
@@ -243,7 +244,7 @@ def repeated(places: Any, shape: tuple[int, ...]) -> int:
 
 
 def scattered_twice(index: Any, dim: int) -> int:
-    """How many entries of its source a ``scatter`` loses, because an index repeats along the dimension it is for."""
+    """Return how many source entries a ``scatter`` loses because an index repeats along its dimension."""
     places = np.asarray(getattr(index, "_array", index))
     if not places.ndim:
         return 0
@@ -254,14 +255,14 @@ def scattered_twice(index: Any, dim: int) -> int:
 
 
 LEAST, MOST = 1e-30, 1e32
-"""Between these a sum of squares in single precision has neither lost entries that count nor overflowed."""
+"""Between these bounds a sum of squares in single precision has neither underflowed notably nor overflowed."""
 
 
 def ordinary_norm(array: Array) -> float | None:
-    """Norm of an array of ordinary numbers, by one pass over it.
+    """Return the norm of an array of ordinary numbers, by one pass.
 
-    None where ``gradient_figures`` has to look: for entries that are not finite, very large, or all zero or very small
-    (of others ``tiny_share`` is 0), and for half precision and complex numbers.
+    None if ``gradient_figures`` is needed: for entries that are not finite, very large, or all zero or very small
+    (for others ``tiny_share`` is 0), and for half precision and complex numbers.
     """
     if array.dtype.char not in "fd":
         return None
@@ -271,7 +272,7 @@ def ordinary_norm(array: Array) -> float | None:
 
 
 def sum_of_squares(flat: Array, most: int = _PIECE) -> float:
-    """Sum of squares of a flat array, ``most`` entries at a time; of all ways to add up, ``vdot`` warns of nothing."""
+    """Return the sum of squares of a flat array, ``most`` entries at a time; by ``vdot``, which never warns."""
     if flat.size <= most:
         return float(np.vdot(flat, flat))
     pieces = [flat[begin : begin + most] for begin in range(0, flat.size, most)]
@@ -279,9 +280,9 @@ def sum_of_squares(flat: Array, most: int = _PIECE) -> float:
 
 
 def gradient_figures(array: Array) -> tuple[float, ...] | None:
-    """Norm, minimum, maximum, mean, share of zeros, number of NaN and of infinities; None for an empty array.
+    """Return norm, minimum, maximum, mean, share of zeros, number of NaN and of infinities; None if empty.
 
-    Of complex numbers the magnitudes count, and there is no minimum below zero.
+    For complex numbers the magnitudes count, so no minimum is below zero.
     """
     size, array = array.size, numbers(array)
     if not size or array.dtype.kind not in "fc" or not has_data(array):
@@ -318,7 +319,7 @@ def _figures_by_pieces(flat: Array) -> tuple[float, ...] | None:
 
 
 def _figures_of_piece(part: Array) -> tuple[float, float, float, float, int] | None:
-    """Minimum, maximum, sum of squares, sum and number of zeros; None where numbers are not ordinary ones.
+    """Return minimum, maximum, sum of squares, sum and number of zeros; None for numbers that are not ordinary.
 
     ``argmin`` and the like cost a microsecond less to call than reductions.  In long pieces the place of a first zero
     is found sooner than zeros are counted, of which there are mostly none.
@@ -350,7 +351,7 @@ def _figures_of_all(flat: Array) -> tuple[float, ...]:
 
 
 def _total(flat: Array) -> float:
-    """Sum of a flat array; of single precision as a product with ones, at a third of the time."""
+    """Return the sum of a flat array; in single precision as a product with ones, in a third of the time."""
     size, char = flat.size, flat.dtype.char
     if size <= _QUICK and char in _ONES:
         return float(flat.dot(_ONES[char][size]))
@@ -372,20 +373,20 @@ def _bad_figures(flat: Array) -> tuple[float, ...]:
 
 _TINY = {name: float(np.finfo(name).tiny) for name in ("float16", "float32", "float64")}
 _FAR = {"f": 1e18 * _TINY["float32"], "d": 1e18 * _TINY["float64"]}
-"""By ``dtype.char``: beside an entry above this one, the tiny ones of an array are not looked for."""
+"""By ``dtype.char``: in an array with an entry above this, tiny entries are not counted."""
 
 
 def has_no_tiny(array: Array, figures: tuple[float, ...]) -> bool:
-    """Whether ``tiny_share`` would not look into an array with these ``gradient_figures``."""
+    """Whether ``tiny_share`` need not read an array with these ``gradient_figures``."""
     far = _FAR.get(array.dtype.char, math.inf)
     return figures[1] < -far or figures[2] > far
 
 
 def tiny_share(array: Array, largest: float, dtype: str = "") -> float:
-    """Share of the non-zero entries below the smallest normal number of their dtype, named if it is not the array's.
+    """Return the share of nonzero entries below the smallest normal number of the dtype (default: the array's).
 
-    Not looked for where the largest entry is far above: in float32 an entry below 1e-38 beside one above 1e-20
-    adds nothing that counts.
+    They are not counted if the largest entry is far larger: in float32 an entry below 1e-38 beside one above 1e-20
+    adds nothing significant.
     """
     tiny = _TINY.get(dtype) or _TINY.get(array.dtype.name) or float(np.finfo(array.dtype).tiny)
     if not array.size or (dtype != "float16" and array.dtype.itemsize >= 4 and largest > tiny * 1e18):

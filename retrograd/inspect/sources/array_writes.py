@@ -22,14 +22,14 @@ from ..program.texts import lines_of
 from ..recording.events import Event, called
 
 MOST = 100
-"""Tensors of one recording that are looked at."""
+"""Tensors of one recording that are checked."""
 LARGEST = 1 << 24
-"""Bytes of one tensor that are looked at."""
+"""Bytes of the largest tensor that is checked."""
 MOST_BYTES = 1 << 26
-"""Bytes that are looked at, all tensors of a recording together."""
+"""Bytes that are checked, all tensors of a recording together."""
 
 SHARING = frozenset({"from_numpy", "as_tensor", "asarray", "from_dlpack", "frombuffer"})
-"""Functions whose tensors lie in the memory of what they were given."""
+"""Functions whose results share memory with their arguments."""
 _FILLING = frozenset({"fill", "sort", "partition", "put", "setfield", "itemset"})
 """Methods of arrays that write into them."""
 _WRITING = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "shuffle", "at"})
@@ -37,7 +37,7 @@ _WRITING = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "shu
 
 
 def digest(array: Any) -> int:
-    """Return a checksum of an array, by which a change is noticed."""
+    """Return a checksum of an array, to detect changes."""
     return zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data)
 
 
@@ -46,13 +46,13 @@ def write_event(
 ) -> Event:
     """Return the event of a write by NumPy to a tensor, noticed while the program is at ``frame``.
 
-    Where the file has no line that writes, it is the one that ``handed_out`` the memory.
+    If the file has no line that writes, the event has the line that ``handed_out`` the memory.
     """
     line = (None if frame is None else array_write(frame.f_code.co_filename, name)) or handed_out
     return Event("inplace", "numpy", line, _written_there(number, (version, version), "numpy") | {"grad": True})
 
 
-def unheard_write(
+def unobserved_write(
     name: str, number: int, versions: tuple[int, int], through: str, frame: FrameType | None, *, grad: bool
 ) -> Event:
     """Return the event of a write by a method that no engine reports as an operator."""
@@ -66,10 +66,10 @@ def _written_there(number: int, versions: tuple[int, int], through: str) -> dict
 
 
 def array_write(file: str, tensor: str = "") -> SourceLine | None:
-    """Return the first line that writes into an array shared with a tensor, best with the one of that name.
+    """Return the first line that writes into an array shared with a tensor, preferably with the tensor's name.
 
-    Where the program writes into nothing that is called so, into what a function gave for it: ``self.obs[0] = x`` for
-    ``obs = env.step(a)``; and where it has no such line either, the one that shares the memory.
+    Else a line that writes into what the function which returned the array returns: ``self.obs[0] = x`` for
+    ``obs = env.step(a)``; else the line that shares the memory.
     """
     tree = parsed("".join(lines_of(file)))
     if tree is None:
@@ -91,11 +91,11 @@ def array_write(file: str, tensor: str = "") -> SourceLine | None:
 
 
 _Write = tuple[str, int, str]
-"""What is written into, line and function."""
+"""Name of the written array, line and function."""
 
 
 def _returned(tree: ast.AST, shared: Mapping[str, str]) -> set[str]:
-    """Return what functions of the file give back that an array which is shared was assigned from: ``self.obs``."""
+    """Return the expressions returned by the file's functions whose results are shared arrays: ``self.obs``."""
     given: dict[str, set[str]] = {}
     for function in ast.walk(tree):
         if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -112,7 +112,7 @@ def _returned(tree: ast.AST, shared: Mapping[str, str]) -> set[str]:
 
 
 def _parts(value: ast.expr) -> list[str]:
-    """Return how a value is spelled, or each of several."""
+    """Return the source text of a value, or of each element of a tuple."""
     return [ast.unparse(one) for one in (value.elts if isinstance(value, ast.Tuple) else [value])]
 
 

@@ -21,85 +21,85 @@ Node = Any
 
 
 class Sink(Protocol):
-    """Receives what happens in a watched program, on the thread where it happens."""
+    """Receives the events of a watched program, on the thread where they happen."""
 
     tensors: TensorTable
     """Numbers of the tensors that events mention."""
     kept_calls: KeptCalls | None
-    """Where calls of Functions are kept for a comparison with finite differences, if there is to be one."""
+    """Where calls of Functions are kept for a comparison with finite differences; None if there is none."""
     note: Callable[[Note], None]
-    """Takes the facts from which an event is made on first read; call ``mention`` with its line before."""
+    """Takes the facts from which an event is made on first read; call ``mention`` with its line first."""
     maker: Callable[[Maker], int]
-    """Gives what makes events of notes a number, by which notes may name it."""
+    """Returns the number by which notes may refer to a maker of events."""
     figures: FigureSchedule
-    """In which backward passes all statistics of a gradient is taken."""
+    """The schedule of backward passes in which all statistics of gradients are computed."""
 
     eager: bool
-    """Whether regions that the program compiles are to run uncompiled."""
+    """Whether what the program compiles is to run uncompiled."""
 
     def __call__(self, event: Event, snapshot: Graph | None = None) -> int:
-        """Take one event and return its row; a ``"backward"`` event comes with the snapshot taken before the run."""
+        """Take one event and return its index; a ``"backward"`` event comes with the snapshot taken before the pass."""
 
     def mention(self, line: SourceLine | None) -> None:
         """Keep the text of a user's line."""
 
     def files(self) -> list[str]:
-        """Return the user's files of which a line was mentioned."""
+        """Return the user's files with recorded lines."""
 
     def begin_run(self) -> int:
-        """Return the number of a backward pass that begins now; others may be running."""
+        """Return the number of a backward pass that begins; others may be running."""
 
     def stepped(self, optimizer: int) -> None:
-        """The optimizer with this number steps, of which an event or note was sent."""
+        """Note that the optimizer with this number steps; its event or note was sent already."""
 
     def explain(self, error: BaseException, line: SourceLine | None = None) -> None:
-        """Let an exception that the engine raises in this line of the user say what led to it."""
+        """Add the cause to an exception that the engine raises in this line of the user."""
 
     def missed(self, what: str, why: str) -> None:
-        """Note that something happened which cannot be recorded: what, as ``unseen`` says it, and why."""
+        """Note that something cannot be recorded: what, in the words of ``unseen``, and why."""
 
     def among_ranks(self) -> bool:
-        """Whether the program is one rank of several: then what is left in ``.grad`` after a run is noted, too."""
+        """Whether the program is one rank of several: then ``.grad`` after a pass is recorded, too."""
 
     def wants(self) -> bool:
-        """Whether events of level ``full`` are still taken; False when there are so many that memory is in danger."""
+        """Whether events of level ``full`` are still recorded; False when they take too much memory."""
 
 
 class Watch(Protocol):
-    """A recording under way, as those who write its events see it, who know no engine."""
+    """A running recording, for code that writes events of either engine."""
 
     sink: Sink
     level: str
 
     def number(self, tensor: Any, line: SourceLine | None = None, name: str = "") -> int:
-        """Return the number of a tensor; one that is new comes up at this line, under this name."""
+        """Return the number of a tensor; a new one gets this line and name."""
 
     def numbers(self, tensors: Sequence[Any], line: SourceLine | None = None) -> list[int]:
-        """Return the numbers of several tensors, of which most are known."""
+        """Return the numbers of several tensors, most of which are known."""
 
 
 class Gradient(NamedTuple):
-    """What a tensor says of its own gradient; ``value`` is an array, or None."""
+    """The gradient of a tensor; ``value`` is an array, or None."""
 
     leaf: bool
     requires_grad: bool
     retains: bool
     value: Any
     hidden: bool = False
-    """There is one whose entries cannot be read: ``value`` is None all the same."""
+    """There is one whose entries cannot be read: ``value`` is None nonetheless."""
 
 
 class Elsewhere:
-    """A gradient on another device, as a condition sees it: its statistics; ``numpy.asarray`` copies its entries."""
+    """A gradient on another device, for conditions: its statistics; ``numpy.asarray`` copies its entries."""
 
     def __init__(self, shape: tuple[int, ...], bad: tuple[int, int, int], zeros: int, copy: Callable[[], Any]) -> None:
-        """``bad``: how many NaN and infinities there are, and the place of the first of them."""
+        """``bad`` holds the numbers of NaN and infinities and the index of the first."""
         self.shape, self.size = shape, math.prod(shape)
         self.nan, self.inf, self.first_bad = bad
         self._zeros, self._copy = zeros, copy
 
     def any(self) -> bool:
-        """Whether an entry is not zero."""
+        """Whether an entry is nonzero."""
         return self._zeros < self.size
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -108,7 +108,7 @@ class Elsewhere:
 
 
 class Ran(NamedTuple):
-    """A node that has just run: its name, the user's line that made it, gradients that came and go as arrays."""
+    """A node that has just run: its name, the user's line that made it, incoming and outgoing gradients as arrays."""
 
     op: str
     source: SourceLine | None
@@ -117,7 +117,7 @@ class Ran(NamedTuple):
 
 
 class Origins(Protocol):
-    """Knows for the nodes of a watched program where they came from."""
+    """Knows where the nodes of a watched program came from."""
 
     classes: dict[str, str]
     """Path of a module that has run -> its class."""
@@ -130,31 +130,31 @@ class Origins(Protocol):
         """Whether there may be such places as ``cuts`` returns."""
 
     def cuts(self, numbers: list[int | None]) -> list[Cut]:
-        """Return where values went on into the nodes with these numbers, and gradients do not."""
+        """Return where values flowed into the nodes with these numbers, without gradients."""
 
     def targets(self, number: int) -> tuple[str, ...]:
-        """Return what the program assigns the results of a node's call to, if it does so at once and to names."""
+        """Return the names that the program assigns the results of a node's call to directly."""
 
     def pattern(self, first: int, last: int) -> Any:
-        """Return what is equal for two ranges of numbers only if the n-th of both have one origin, or None."""
+        """Return a key that is equal for two ranges of numbers only if their n-th nodes have equal origins, or None."""
 
 
 class Facts(Protocol):
-    """What the walk asks an engine about its nodes; nothing here may unpack a saved value."""
+    """What the walk needs to know about an engine's nodes; must not unpack saved tensors."""
 
     engine: str
     plain_tensors: frozenset[type]
-    """Types of tensors whose shape and dtype are read from them; a subclass may run the user's code."""
+    """Types of tensors whose shape and dtype may be read; a subclass may run the user's code."""
 
     def kind(self, node_type: type) -> str:
         """One of the kinds of ``Graph.kind``."""
 
     def saved_bytes(self, order: list[Node]) -> list[int | None]:
-        """Bytes that each node keeps for backward, where known."""
+        """Return the bytes that each node saves for backward, if known."""
 
 
 class Replay(Protocol):
-    """What the comparison with finite differences asks of an engine; tensors here are none of the program's."""
+    """An engine for the comparison with finite differences; its tensors are not the program's."""
 
     tensor_type: type
 
@@ -174,11 +174,11 @@ class Replay(Protocol):
         """Draw some random numbers."""
 
     def same_random_numbers(self) -> AbstractContextManager[None]:
-        """Leave the engine's own generator of random numbers as it is found."""
+        """Restore the state of the engine's random generator after the block."""
 
 
 class Source(Protocol):
-    """One engine as the inspector sees it; a module of this folder offers its own as ``SOURCE``."""
+    """The interface of one engine; a module of this folder offers its own as ``SOURCE``."""
 
     name: str
 
@@ -215,10 +215,10 @@ class Source(Protocol):
         """
 
     def steps(self, look: Callable[[Ran], None]) -> AbstractContextManager[None]:
-        """Call ``look`` for each node that runs on this thread until the block ends; what it raises ends the run."""
+        """Call ``look`` for each node that runs on this thread until the block ends; what it raises ends the pass."""
 
     def gradient(self, tensor: Any) -> Gradient:
-        """Read a tensor's gradient without a trace in the program or in recordings."""
+        """Return a tensor's gradient, unnoticed by the program and by recordings."""
 
     def replay(self) -> Replay:
-        """Return how Functions are run again; only asked of an engine that the program has loaded."""
+        """Return what runs Functions again; only called for an engine that the program has loaded."""

@@ -19,11 +19,11 @@ from .base import Sink
 # The modes in force when a call was made, in the form of notes and of events.
 
 Surroundings = tuple[bool, bool, str, int | None, int | None]
-"""Grad mode, inference mode, scope, number of the backward pass, row of the event that switched gradients off."""
+"""Grad mode, inference mode, scope, number of the backward pass, index of the event that switched gradients off."""
 
 
 def described(surroundings: Surroundings) -> dict[str, Any]:
-    """Return surroundings as events say them."""
+    """Return surroundings as keys of an event's data."""
     grad, inference, scope, run, switch = surroundings
     data: dict[str, Any] = {"grad": grad}
     if inference:
@@ -40,11 +40,11 @@ def described(surroundings: Surroundings) -> dict[str, Any]:
 # Transforms of `torch.func` around a call: reports a call that is the first inside other transforms.
 
 Levels = tuple[str, ...]
-"""What each level does, the outermost first: ``grad`` (also that of ``vjp``), ``jvp``, ``vmap``."""
+"""Kind of each level, the outermost first: ``grad`` (also for ``vjp``), ``jvp``, ``vmap``."""
 
 
 class _Here(threading.local):
-    """What belongs to one thread."""
+    """State of one thread."""
 
     levels: Levels = ()
 
@@ -53,17 +53,17 @@ class Transforms:
     """The transforms that one recording has seen."""
 
     def __init__(self, sink: Sink, function_of: Callable[[CodeType], str]) -> None:
-        """``function_of`` names the function of ``torch.func`` that a code object is part of, or says nothing."""
+        """``function_of`` returns the function of ``torch.func`` that contains a code object, or ""."""
         self._sink, self._function_of = sink, function_of
         self._here = _Here()
 
     @property
     def open(self) -> bool:
-        """Whether the latest call on this thread was within one."""
+        """Whether the latest call on this thread was inside a transform."""
         return bool(self._here.levels)
 
     def look(self, levels: Levels, frame: FrameType, user: FrameType | None) -> None:
-        """A call is made within these, for a frame of the user's, by whatever frame."""
+        """Note the levels of a call, made for the user's frame ``user`` by ``frame``."""
         before = self._here.levels
         if levels == before:
             return
@@ -78,7 +78,7 @@ class Transforms:
         self._sink(Event("transform", op, line, data))
 
     def _applied(self, inner: FrameType) -> list[tuple[str, SourceLine]]:
-        """Return the functions of ``torch.func`` that the program applied around a frame, outermost first, by lines."""
+        """Return the functions of ``torch.func`` applied around a frame, outermost first, with lines."""
         found: list[tuple[str, SourceLine]] = []
         name = ""
         frame: FrameType | None = inner
@@ -106,11 +106,11 @@ def functional_call(given: dict[str, Any], caller: FrameType, numbers: Callable[
 Measured = tuple[Sequence[float] | None, float | None]
 """Range and sum of a result."""
 Named = tuple[Sequence[int], Sequence[str]]
-"""Tensors, and how the line spells each."""
+"""Tensors, and the text of each in the line."""
 
 
 def call_data(
-    around: Surroundings, given: Named, made: Named, figures: Sequence[Measured], **told: Any
+    around: Surroundings, given: Named, made: Named, figures: Sequence[Measured], **more: Any
 ) -> dict[str, Any]:
     """Return the data of a call's event, without empty entries."""
     data: dict[str, Any] = {"inputs": list(given[0]), "names": shared_texts(given[1]), **described(around)}
@@ -118,19 +118,19 @@ def call_data(
     if any(limits is not None or total is not None for limits, total in figures):
         data["range"] = [None if limits is None else list(limits) for limits, _ in figures]
         data["checksum"] = [total for _, total in figures]
-    data.update((key, value) for key, value in told.items() if value)
+    data.update((key, value) for key, value in more.items() if value)
     return data
 
 
 def say_made(outputs: Iterable[int], inputs: Collection[int], row: int, rows: Rows) -> None:
-    """Say of new results which event made them."""
+    """Set the event that made new results."""
     for number in outputs:
         if rows[number].made_by is None and number not in inputs:
             rows[number].made_by = row
 
 
 def give_names(numbers: Sequence[int], texts: Sequence[str], rows: Rows) -> None:
-    """Let tensors that have no name get the one that a line has for them."""
+    """Name tensors without a name by their text in the line."""
     for number, text in zip(numbers, texts, strict=True):
         if text and not rows[number].name:
             rows[number].name = worthy(text)
@@ -138,5 +138,5 @@ def give_names(numbers: Sequence[int], texts: Sequence[str], rows: Rows) -> None
 
 @functools.lru_cache(maxsize=20_000)
 def worthy(text: str) -> str:
-    """Return a text if it is what a user would call a tensor, else nothing."""
+    """Return a text if a user would call a tensor so, else ""."""
     return text if text and is_name(text) else ""

@@ -26,7 +26,7 @@ _lasting: dict[type, tuple[str, str]] = {}
 
 
 class Collected(NamedTuple):
-    """What a walk gives: the snapshot, the nodes in its order, and the tensor of each leaf by its place."""
+    """Result of a walk: the snapshot, the nodes in order, and the tensor of each leaf by its index."""
 
     snapshot: Graph
     order: list[Node]
@@ -52,7 +52,7 @@ def collect(roots: Sequence[Node], facts: Facts) -> Collected:
 
 
 def _walk(order: list[Node], index: dict[Node, int], leaves: dict[int, Any], snapshot: Graph, facts: Facts) -> None:
-    """Extend ``order`` by everything reachable, and fill the columns that the nodes themselves provide.
+    """Append everything reachable to ``order``, and fill the columns that the nodes themselves provide.
 
     This loop is most of what a walk costs, and reads accordingly.
     """
@@ -99,7 +99,7 @@ def _walk(order: list[Node], index: dict[Node, int], leaves: dict[int, Any], sna
 
 
 def _checked(extent: tuple[Any, ...], shapes: dict[tuple[int, ...], tuple[int, ...]]) -> tuple[int, ...]:
-    """Note a shape seen for the first time; one with symbolic sizes is refused."""
+    """Note a new shape; symbolic sizes are rejected."""
     if not all(type(length) is int for length in extent):
         raise TypeError
     shapes[extent] = extent
@@ -107,7 +107,7 @@ def _checked(extent: tuple[Any, ...], shapes: dict[tuple[int, ...], tuple[int, .
 
 
 def _judge(node: Node, facts: Facts, types: dict[type, tuple[str, str]]) -> tuple[str, str]:
-    """Return the displayed name and the kind of a node, cached by its type unless that is used for many operators."""
+    """Return shown name and kind of a node, cached by type unless the type serves several operators."""
     node_type = type(node)
     if node_type in _lasting:
         found = types[node_type] = _lasting[node_type]

@@ -15,13 +15,13 @@ from ..program.syntax import parsed
 
 
 def code_of(function: Any) -> CodeType | None:
-    """Return the code of a function of Python."""
+    """Return the code object of a Python function."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return code if isinstance(code, CodeType) else None
 
 
 def definition(forward: Any, backward: Any, setup_context: Any) -> dict[str, Any]:
-    """Say where forward and backward are written, where backward returns, and what forward's parameters are."""
+    """Return where forward and backward are defined, where backward returns, and forward's parameters."""
     found: dict[str, Any] = {}
     code = code_of(forward)
     rule = None if backward is None else code_of(backward)
@@ -40,7 +40,7 @@ def definition(forward: Any, backward: Any, setup_context: Any) -> dict[str, Any
 
 @functools.lru_cache(maxsize=1000)
 def _tree(code: CodeType) -> tuple[ast.AST | None, int]:
-    """Return the syntax of a function, and what to add to its line numbers."""
+    """Return the syntax tree of a function, and the offset of its line numbers."""
     try:
         return parsed(textwrap.dedent(inspect.getsource(code))), code.co_firstlineno - 1
     except (OSError, SyntaxError, TypeError):
@@ -85,7 +85,7 @@ def _stored_tensors(
 
 
 def _entries(value: Any, tensor: type) -> list[Any] | None:
-    """Return what a list, tuple, dict or plain object with attributes holds; nothing for what is none of these."""
+    """Return the entries of a list, tuple, dict or plain object with attributes; nothing for other objects."""
     if isinstance(value, dict):
         return list(value.values())
     if isinstance(value, (list, tuple)):
@@ -99,7 +99,7 @@ def _entries(value: Any, tensor: type) -> list[Any] | None:
 
 
 def _stored_by_helpers(function: Any, code: CodeType) -> dict[str, int]:
-    """Return those lines of functions of the same file that a function gives its ``ctx`` to."""
+    """Return the same for functions in the file that a function passes its ``ctx`` to."""
     tree, _ = _tree(code)
     context = code.co_varnames[0] if code.co_argcount else "ctx"
     names = _names_seen(inspect.unwrap(function))
@@ -115,13 +115,13 @@ def _stored_by_helpers(function: Any, code: CodeType) -> dict[str, int]:
 
 
 def _names_seen(function: Any) -> dict[str, Any]:
-    """Return the outer variables that a function sees: those of its module and of enclosing functions."""
+    """Return the outer variables of a function: those of its module and of enclosing functions."""
     free = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     return {**function.__globals__, **{name: cell.cell_contents for name, cell in free if cell != CellType()}}
 
 
 def _stored_at(code: CodeType, place: int = 0) -> dict[str, int]:
-    """Return the line of each ``ctx.name = ...`` in a function, by name; ``ctx`` is its argument at a place."""
+    """Return the line of each ``ctx.name = ...`` in a function, by name; ``ctx`` is the argument at ``place``."""
     tree, shift = _tree(code)
     context = code.co_varnames[place] if code.co_argcount > place else "ctx"
     found: dict[str, int] = {}
@@ -161,7 +161,7 @@ def _own_statements(tree: ast.AST) -> Iterator[ast.stmt]:
 
 
 def _assigns(statement: ast.stmt, name: str) -> bool:
-    """Whether a statement gives a variable a new value."""
+    """Whether a statement assigns a variable."""
     if isinstance(statement, ast.Assign):
         targets = statement.targets
     elif isinstance(statement, (ast.AugAssign, ast.AnnAssign)):

@@ -18,13 +18,13 @@ from .base import Sink
 
 KIND = "grad-mode"
 ENTERED, LEFT, SET = "entered", "left", "set"
-"""What a switch does: a block begins or ends, or a statement switches for all that follows."""
+"""Kinds of switches: a block begins or ends, or a statement switches for all that follows."""
 _DECORATORS = ("decorate_context", "generator_context", "decorate_autocast")
 """Frames that enter the mode of a decorator around each call of the function that they close over as ``func``."""
 
 
 class Modes(NamedTuple):
-    """What holds on a thread."""
+    """The modes of a thread."""
 
     grad: bool
     inference: bool
@@ -35,7 +35,7 @@ class Switching(NamedTuple):
 
     action: str
     holder: Any
-    """The object that is entered and left; None for a bare function."""
+    """The context manager; None for a bare function."""
     op: str
     before: Modes
     now: Modes
@@ -45,22 +45,22 @@ class Place(NamedTuple):
     """Where a mode is switched, by a block, a statement or a decorator."""
 
     frame: FrameType | None
-    """The user's."""
+    """The user's frame."""
     callee: str
-    """Of a decorator, the function that it decorates; of an engine's own switch, the function that switches."""
+    """For a decorator, the decorated function; for an engine's own switch, the function that switches."""
     declared: SourceLine | None
     """The line of the decorator."""
     own: bool
     """Whether the engine switches for itself."""
 
-    def told(self) -> dict[str, Any]:
-        """Return what events say of the function that a mode is switched for."""
+    def callee_data(self) -> dict[str, Any]:
+        """Return the event data about the function for which a mode is switched."""
         declared = {} if self.declared is None else {"declared": list(self.declared[:3])}
         return {"callee": self.callee, **declared} if self.callee else {}
 
 
 class _Switch:
-    """A mode in force, and what was in force before."""
+    """A mode in force, and the previous one."""
 
     __slots__ = ("action", "before", "event", "holder", "now", "row")
 
@@ -68,20 +68,20 @@ class _Switch:
         self.action, self.holder, self.now = switching.action, id(switching.holder), switching.now
         self.before, self.event = before, event
         self.row: int | None = None
-        """That of its event, once that was sent."""
+        """Index of its event, once sent."""
 
 
 class _Here(threading.local):
-    """What belongs to one thread."""
+    """State of one thread."""
 
     def __init__(self) -> None:
         self.switch: _Switch | None = None
         self.open: dict[int, list[_Switch]] = {}
-        """Blocks that are not left yet, by the identity of what was entered."""
+        """Blocks that were not left yet, by the identity of the context manager."""
 
 
 class GradSwitches:
-    """The switches that one recording has seen."""
+    """The switches of one recording."""
 
     def __init__(self, sink: Sink, files: tuple[str, ...], is_engines: Callable[[CodeType], bool]) -> None:
         """``files`` contain the engine's own switches."""
@@ -89,7 +89,7 @@ class GradSwitches:
         self._here = _Here()
 
     def switched(self, switching: Switching, frame: FrameType | None) -> None:
-        """A mode is switched on this thread by what ``frame`` called."""
+        """Note that a mode is switched on this thread by the callee of ``frame``."""
         here = self._here
         place = place_of(frame, self._files, self._is_engines)
         if switching.action == LEFT:
@@ -105,7 +105,7 @@ class GradSwitches:
             here.switch = switch
 
     def in_force(self, modes: Modes, *, cut: bool) -> int | None:
-        """Return the row of the event that switched gradients off for a call, which may have ``cut`` a history so."""
+        """Return the index of the event that switched gradients off for a call that may have ``cut`` a history."""
         switch = self._here.switch
         while modes.inference and switch is not None and switch.before is not None and switch.before.now.inference:
             switch = switch.before  # what switches gradients on again does not undo an inference mode further out
@@ -118,7 +118,7 @@ class GradSwitches:
         return switch.row
 
     def _entered_after_all(self, switching: Switching) -> bool:
-        """Whether this is ``with set_grad_enabled(...)``, which acts as soon as it is made and is entered then."""
+        """Whether this is ``with set_grad_enabled(...)``, which switches when constructed and is entered then."""
         latest = self._here.switch
         if latest is None or (latest.action, latest.event.op) != (SET, switching.op) or switching.action != ENTERED:
             return False
@@ -129,7 +129,7 @@ class GradSwitches:
         return True
 
     def _left(self, switching: Switching, place: Place) -> None:
-        """Go back to what was in force before a block."""
+        """Restore the modes from before a block."""
         here = self._here
         blocks = here.open.get(id(switching.holder))
         if not blocks:
@@ -147,7 +147,7 @@ class GradSwitches:
 
 
 def place_of(frame: FrameType | None, files: tuple[str, ...], is_engines: Callable[[CodeType], bool]) -> Place:
-    """Say where a mode is switched, going outwards from a frame in one of these files, or from what called it."""
+    """Return where a mode is switched, searching outwards from a frame in one of these files, or from its caller."""
     decorated: Any = None
     while frame is not None and frame.f_code.co_filename in files:
         if frame.f_code.co_name in _DECORATORS:
@@ -172,4 +172,4 @@ def _event(switching: Switching, place: Place) -> Event:
         data["inference"] = True
     if place.own:
         data["own"] = True
-    return Event(KIND, switching.op, source_line(place.frame), data | place.told())
+    return Event(KIND, switching.op, source_line(place.frame), data | place.callee_data())

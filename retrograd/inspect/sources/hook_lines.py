@@ -27,7 +27,7 @@ Read = Callable[[Any], np.ndarray | None]
 def attach(
     order: Sequence[Node], labels: Sequence[str], log: Callable[[str], None], read: Read, *, verbose: bool
 ) -> Callable[[], None]:
-    """Hook every node, which is called by its label; the function returned removes all hooks again.
+    """Register a logging hook on every node, with its label; the function returned removes all hooks.
 
     The hooks hold labels and no nodes, so they keep no graph alive.
     """
@@ -56,7 +56,7 @@ def attach(
 
 
 def labels_of(snapshot: Graph) -> list[str]:
-    """Return what each node of a graph is called in a log: nothing in it differs from one run of a program to the next.
+    """Return the label of each node in a log, the same in every run of a program.
 
     ``n2 AddmmBackward0 in net/fc (train.py:7)``, ``n4 AccumulateGrad of net.fc.weight``.
     """
@@ -70,12 +70,12 @@ def labels_of(snapshot: Graph) -> list[str]:
 
 
 def _entries(gradients: Sequence[Any], read: Read) -> str:
-    """Write gradients as ``f32[3] norm 1.5, None``."""
+    """Format gradients as ``f32[3] norm 1.5, None``."""
     return ", ".join(_entry(gradient, read) for gradient in gradients) or "nothing"
 
 
 def _entry(gradient: Any, read: Read) -> str:
-    """Write one gradient: dtype, shape and norm."""
+    """Format one gradient: dtype, shape and norm."""
     if gradient is None:
         return "None"
     dtype = str(gradient.dtype).rpartition(".")[2]

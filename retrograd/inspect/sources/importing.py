@@ -1,4 +1,4 @@
-"""Calls back when a module has been fully imported; leaves nothing behind in the import system."""
+"""Calls back when a module has been fully imported, and then leaves the import system unchanged."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 
 
 class AfterImport:
-    """Stands first on ``sys.meta_path`` until the modules are imported or nobody waits for them any more."""
+    """A finder, first on ``sys.meta_path``, until the modules are imported or ``end`` is called."""
 
     def __init__(self, name: str, callback: Callable[[], None], **others: Callable[[], None]) -> None:
-        """``others`` are further modules, by name, with what is called after each."""
+        """``others`` are further modules, by name, with the callback of each."""
         self._waiting = {name: callback, **others}
         self._asking: set[int] = set()
-        """Threads on which the other finders are being asked."""
+        """Threads in which the other finders are being asked."""
 
     def begin(self) -> None:
-        """Begin to wait."""
+        """Start waiting."""
         sys.meta_path.insert(0, self)
 
     def end(self) -> None:
@@ -31,7 +31,7 @@ class AfterImport:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Let the other finders find the module; only note when its loader has run it."""
+        """Let the other finders find the module, and note when its loader has executed it."""
         thread = threading.get_ident()
         if name not in self._waiting or thread in self._asking:
             return None

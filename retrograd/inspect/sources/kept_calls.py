@@ -1,8 +1,8 @@
-"""Calls of custom Functions kept so that they can be made again when the program is over.
+"""Calls of custom Functions, kept so that they can be repeated when the program is over.
 
 A kept call holds copies: none of the program's tensors, no node, and its class only weakly.  Few are kept, the first
-calls of each Function and a later one (weights that begin as ones hide a forgotten factor), and large inputs are cut
-down; arguments that could hold a tensor out of sight (modules, closures, objects) are reason to keep none.
+calls of each Function and a later one (weights that begin as ones hide a forgotten factor), and large inputs are
+cropped; a call is not kept if its arguments could hide a tensor (modules, closures, objects).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..references import Reference
 Array = np.ndarray[Any, Any]
 
 PER_FUNCTION = 3
-"""Calls of one Function that are kept, each of another signature."""
+"""Calls of one Function that are kept, each with another signature."""
 MOST = 60
 """Calls kept of one recording."""
 LARGEST = 30_000
@@ -33,7 +33,7 @@ _ENGINE_ATOMS = frozenset({"dtype", "device", "layout", "memory_format"})
 
 
 class Seen(NamedTuple):
-    """What an engine says of a tensor among the arguments; ``copy`` takes a piece of it."""
+    """A description of a tensor argument; ``copy`` copies a part of it."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -42,14 +42,14 @@ class Seen(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A tensor among the arguments of a kept call."""
+    """A tensor argument of a kept call."""
 
     array: Array
     requires_grad: bool
 
     @property
     def varied(self) -> bool:
-        """Whether a derivative with respect to it can be asked for."""
+        """Whether there can be a derivative with respect to it."""
         return self.requires_grad and self.array.dtype.kind in "fc" and bool(self.array.size)
 
 
@@ -60,12 +60,12 @@ class KeptCall:
     engine: str
     function: Reference
     args: tuple[Any, ...]
-    """As the program gave them, tensors as ``Held``."""
+    """The arguments, with tensors as ``Held``."""
     kwargs: Mapping[str, Any]
 
     @property
     def varied(self) -> list[int]:
-        """Positions of the arguments that a derivative can be asked for."""
+        """Positions of the arguments with respect to which there can be a derivative."""
         return [place for place, one in enumerate(self.args) if isinstance(one, Held) and one.varied]
 
 
@@ -79,7 +79,7 @@ class KeptCalls:
 
     _first: list[KeptCall] = field(default_factory=list)
     _later: dict[tuple[str, str], KeptCall] = field(default_factory=dict)
-    """Of each Function its second, fourth, eighth call and so on, the last of these."""
+    """For each Function the last of its second, fourth, eighth call and so on."""
     _signatures: dict[tuple[str, str], set[Any]] = field(default_factory=dict)
     _offered: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -89,18 +89,18 @@ class KeptCalls:
         return [*self._first, *self._later.values()]
 
     def clear(self) -> None:
-        """Let go of them."""
+        """Drop all calls."""
         self._first.clear()
         self._later.clear()
 
     def engines(self) -> set[str]:
-        """Return the names of the engines that they are of."""
+        """Return the names of the engines whose calls were kept."""
         return {kept_call.engine for kept_call in self.calls}
 
     def offer(
         self, engine: str, cls: Any, arguments: tuple[Sequence[Any], Mapping[str, Any]], see: Callable[[Any], Any]
     ) -> None:
-        """Keep a call that is about to be made, if it is of a new kind.
+        """Keep a call that is about to be made, if its signature is new.
 
         ``see`` returns a ``Seen`` for a tensor, None for other objects, and raises for a tensor that cannot be read.
         """
@@ -133,7 +133,7 @@ class KeptCalls:
 
 
 def _signature(value: Any, see: Callable[[Any], Any], depth: int) -> Any:
-    """Return what makes a call another one: shapes and dtypes, and the types of everything else."""
+    """Return the key of a call: shapes and dtypes, and the types of everything else."""
     seen = see(value)
     if seen is not None:
         return seen[:3]
@@ -147,7 +147,7 @@ def _signature(value: Any, see: Callable[[Any], Any], depth: int) -> Any:
 
 
 class _Taker:
-    """Copies the arguments of one call, cut down if they are large."""
+    """Copies the arguments of one call, cropped if they are large."""
 
     def __init__(self, see: Callable[[Any], Any], values: Sequence[Any]) -> None:
         self._see = see
@@ -156,7 +156,7 @@ class _Taker:
         self._cut = set() if self._cap is None else {size for shape in shapes for size in shape if size > self._cap}
 
     def take(self, value: Any, depth: int = 0) -> Any:
-        """Return a copy that holds nothing of the program; raises ``_Unfit`` where there can be none."""
+        """Return a copy that holds nothing of the program; raises ``_Unfit`` if that is impossible."""
         seen = self._see(value)
         if seen is not None:
             return Held(self._indices(seen.copy(self._piece(seen.shape))), seen.requires_grad)
@@ -184,14 +184,14 @@ class _Taker:
         return tuple(slice(None) if self._cap is None else slice(self._cap) for _ in shape)
 
     def _indices(self, array: Array) -> Array:
-        """Let whole numbers that may be indices stay inside what was cut down."""
+        """Keep integers that may be indices within what was cropped."""
         if self._cap is None or array.dtype.kind not in "iu" or not array.size or array.min() < 0:
             return array
         return array % np.asarray(self._cap, array.dtype) if array.max() >= self._cap else array
 
 
 def _shapes(values: Sequence[Any], see: Callable[[Any], Any]) -> list[tuple[int, ...]]:
-    """Return the shapes of all tensors and arrays, those in lists as well."""
+    """Return the shapes of all tensors and arrays, including those in lists."""
     found: list[tuple[int, ...]] = []
     todo = [(one, 0) for one in values]
     while todo:
@@ -205,7 +205,7 @@ def _shapes(values: Sequence[Any], see: Callable[[Any], Any]) -> list[tuple[int,
 
 
 def _cap(shapes: Sequence[tuple[int, ...]]) -> int | None:
-    """Return the length that every dimension is cut down to, None if all fits as it is."""
+    """Return the length to which every dimension is cropped, None if everything fits."""
     for cap in (None, *_CAPS):
         entries = sum(float(np.prod([size if cap is None else min(size, cap) for size in one])) for one in shapes)
         if entries <= LARGEST:
@@ -214,7 +214,7 @@ def _cap(shapes: Sequence[tuple[int, ...]]) -> int | None:
 
 
 def _is_plain_function(value: Any) -> bool:
-    """Whether something callable holds nothing but what its module holds."""
+    """Whether a callable holds only what its module holds."""
     if isinstance(value, types.FunctionType):
         return value.__closure__ is None and not value.__defaults__
     return isinstance(value, types.BuiltinFunctionType) and isinstance(value.__self__, (types.ModuleType, type(None)))

@@ -16,10 +16,10 @@ Columns = dict[str, Column]
 
 
 class Worked(NamedTuple):
-    """Statistics of gradients that were worked out."""
+    """Computed statistics of gradients."""
 
     keys: list[int]
-    """A row of the graph, or behind them an edge, for each row of the table: what arrived there, what went over it."""
+    """For each row of the table an index of a node, whose incoming gradient it is, or beyond those of an edge."""
     table: Array
     """Norm squared, minimum, maximum, sum, number of zeros, of NaN and of infinities, size, share of tiny entries.
 
@@ -27,30 +27,30 @@ class Worked(NamedTuple):
     """
 
     def close(self) -> Worked:
-        """Work out what is left to be."""
+        """Compute what is left."""
         return self
 
 
 class Figures(Protocol):
-    """What becomes a table when it is needed."""
+    """Provides the table when it is needed."""
 
     def close(self) -> Worked:
-        """Work out what is left to be."""
+        """Compute what is left."""
 
 
 class Taken(NamedTuple):
-    """What was taken down of one run; times are in nanoseconds of one clock."""
+    """Raw measurements of one pass; times are in nanoseconds of one clock."""
 
     sequence: list[int]
-    """Rows of the nodes that ran, in that order."""
+    """Indices of the nodes that ran, in order."""
     runs: list[int]
-    """For each hook before a node the row, and when our looking began and ended, by turns."""
+    """For each hook before a node, in turn: node, begin and end of our hook."""
     ends: dict[int, int]
-    """Row -> when the hook after it began, where there is one."""
+    """Node -> when the hook after it began, if there is one."""
     started: int
     finished: int
     figures: Figures
-    """Of what was looked at."""
+    """Statistics of the measured gradients."""
     passing: Passing
     edge_source: list[int]
     edge_target: list[int]
@@ -98,7 +98,7 @@ def live_columns(
 
 
 def _put_times(columns: Columns, taken: Taken) -> None:
-    """Write when each node ran; its time ends with our hook after it, else where the next node's begins."""
+    """Write when each node ran; it ends with our hook after it, else when the next node begins."""
     rows, begins, ran = np.array(taken.runs, np.int64).reshape(-1, 3).T
     following = np.append(begins[1:], taken.finished)[: len(rows)]
     if taken.ends:
@@ -121,9 +121,9 @@ def _put_gradients(columns: Columns, rows: Array, table: Array) -> None:
 
 
 def _passed_on(taken: Taken, arrived: Array, results: Array) -> tuple[Array, Array]:
-    """Return the rows of the table for what went over edges, and these edges.
+    """Return the rows of the table for gradients on edges, and these edges.
 
-    ``arrived`` are those of what arrived at each row, ``results`` of what was looked at on its way; -1 for none.
+    ``arrived`` are the rows for each node's incoming gradient, ``results`` those for each edge; -1 for none.
     """
     ways = taken.passing.ways
     numbers = np.full(len(ways), -1)

@@ -23,13 +23,13 @@ from ..recording.tensor_table import TensorTable
 from ..references import Reference
 
 _DEAD = 250
-"""Homes of dead modules that are kept at most beside as many as live: looking for them costs more than they take."""
+"""Entries of dead modules kept in addition to as many as are live: scanning for them costs more than they take."""
 _MOST_HOLDERS = 100
-"""Modules of which it is asked whether they hold another one: a list may have thousands."""
+"""Modules that are checked for holding another one: a list may have thousands."""
 
 
 class Root:
-    """A module that no other one holds: names of everything in it."""
+    """A module that no other module holds, and the names of everything in it."""
 
     __slots__ = ("name", "paths", "ref", "spelled")
 
@@ -37,7 +37,7 @@ class Root:
         self.ref = Reference(module)
         self.name = name
         self.spelled = spelled
-        """How the program spells it: ``trainer.net``."""
+        """Its name in the program: ``trainer.net``."""
         self.paths: dict[int, str] = {}
 
     def path(self, module: Any) -> str | None:
@@ -45,11 +45,11 @@ class Root:
         return self.paths.get(id(module))
 
     def spelling(self, path: str) -> str:
-        """Return how the program spells one of its modules, by its path: ``trainer.net.layers.0``."""
+        """Return a module's name in the program, by its path: ``trainer.net.layers.0``."""
         return self.spelled + path[len(self.name) :].replace("/", ".")
 
     def refresh(self) -> None:
-        """Read the names again; modules were perhaps added."""
+        """Read the names again, since modules may have been added."""
         self.paths = {}
         module = self.ref()
         if module is None:
@@ -63,16 +63,16 @@ class Called(NamedTuple):
 
     module: Any
     name: str
-    """As the program spells it: its outermost module's variable, and the path from there."""
+    """Its name in the program: the outermost module's variable, and the path from there."""
     scope: str
-    """Its place among modules."""
+    """Its path among modules."""
     number: int
     caller: FrameType
     """The frame that called it."""
 
 
 class _Home(NamedTuple):
-    """Where a module that is called outside of others belongs."""
+    """The root and path of a module that is called outside of others."""
 
     module: Reference
     root: Root
@@ -84,28 +84,28 @@ class Roots:
 
     def __init__(self, met: Callable[[Called], None]) -> None:
         self._homes: dict[int, _Home] = {}
-        """Of modules that were called outside of any other one, by ``id``."""
+        """Modules that were called outside of any other one, by ``id``."""
         self._count = 0
-        """How many there were."""
+        """Number of roots so far."""
         self._most = _DEAD
-        """Homes after which those of the dead are thrown out."""
+        """Number of entries above which dead ones are removed."""
         self._holding: dict[str, Root] = {}
-        """Those of the outermost modules that hold others."""
+        """Roots that hold other modules, by name."""
         self._tried: dict[str, int] = {}
-        """By name: up to which number living modules had it."""
+        """By name: the highest number used by living modules."""
         self._named: dict[str, Root] = {}
         """The outermost modules by their names, in order of their first call."""
         self._beside: BoundedDict[int, tuple[Reference, str]] = BoundedDict(10_000)
-        """Modules that were found beside another one, in a list or dictionary: these need not be looked for."""
+        """Modules that were found next to another one, in a list or dictionary: they need not be searched for."""
         self._met = met
-        """Told of modules that are called outside of others for the first time."""
+        """Called with modules that are called outside of others for the first time."""
 
     def close(self) -> None:
-        """Release the listener, which may hold this."""
+        """Release the callback, which may refer to this object."""
         self._met = _ignore
 
     def modules(self) -> list[tuple[str, Any]]:
-        """Return the outermost modules that still live, in order of their first call, with names."""
+        """Return the roots that are still alive, in order of their first call, with names."""
         found = [(root.name, root.ref()) for root in list(self._named.values())]
         return [(name, module) for name, module in found if module is not None]
 
@@ -122,7 +122,7 @@ class Roots:
         return known or f"{parent}/{type(module).__name__}"
 
     def _find(self, module: Any, caller: FrameType) -> str:
-        """Return the path of a module that was not called outside of others before, in the outermost that holds it."""
+        """Return the path of a module that was not called outside of others before, in its root."""
         if len(self._homes) >= self._most:
             self._throw_out()
         root = self._root_of(module, caller)
@@ -133,7 +133,7 @@ class Roots:
         return path
 
     def _throw_out(self) -> None:
-        """Forget the modules that have died."""
+        """Remove dead modules."""
         self._homes = {key: home for key, home in self._homes.items() if home.module() is not None}
         self._named = {name: root for name, root in self._named.items() if root.ref() is not None}
         self._holding = {name: root for name, root in self._holding.items() if root.ref() is not None}
@@ -141,7 +141,7 @@ class Roots:
         self._most = 2 * len(self._homes) + _DEAD
 
     def _root_of(self, module: Any, caller: FrameType) -> Root:
-        """Return the outermost module that holds one; a new one is called as the user's variable is."""
+        """Return the root that holds a module; a new one is named after the user's variable."""
         for root in list(self._holding.values()):
             if id(module) in root.paths:
                 root.refresh()
@@ -162,13 +162,13 @@ class Roots:
         return root
 
     def _read(self, root: Root) -> None:
-        """Read the names of what is in an outermost module."""
+        """Read the names of all modules in a root."""
         root.refresh()
         if len(root.paths) > 1:
             self._holding[root.name] = root
 
     def _unused(self, name: str) -> str:
-        """Return a name that no other outermost module has; that of one that has died is free again."""
+        """Return a name that no other root has; the name of a dead one is free again."""
         number, unused = 1, name
         while (root := self._named.get(unused)) is not None and root.ref() is not None:
             number = max(number, self._tried.get(name, 1)) + 1
@@ -180,13 +180,13 @@ class Roots:
 
 
 def outermost(module: Any, caller: FrameType) -> tuple[Any, str, list[tuple[str, Any]]]:
-    """Return the largest module that the user's variables hold and that a module is part of, and its variable.
+    """Return the largest module in the user's variables that contains a module, and its variable.
 
-    If it is the module itself, also what else of that kind was found beside it.
+    If it is the module itself, also return other modules found next to it.
 
-    The outermost frame has the say, and loops have none: what a function calls ``net`` may be the program's ``model``.
-    Lists, dictionaries and plain objects are looked into where no variable itself holds it: ``trainer.net``.  The
-    module itself and ``""`` where nothing does.
+    The outermost frame decides, and loop variables do not count: what a function calls ``net`` may be the program's
+    ``model``. Lists, dictionaries and plain objects are searched if no variable holds it directly: ``trainer.net``.
+    If nothing holds it, return the module itself and ``""``.
     """
     frames = list(user_frames(caller))
     passing = {name for one in frames for name in loop_variables(one.f_code.co_filename)}
@@ -211,7 +211,7 @@ def _holds(holder: Any, module: Any) -> bool:
 
 
 def _ignore(called: Called) -> None:
-    """Do nothing, in place of a listener."""
+    """Do nothing."""
 
 
 def variable_of(value: Any, caller: FrameType, *, deep: bool = True) -> str:
@@ -225,9 +225,9 @@ def variable_of(value: Any, caller: FrameType, *, deep: bool = True) -> str:
 
 
 def name_after_modules(table: TensorTable, tensors: list[Any], caller: FrameType, sort: type) -> None:
-    """Name parameters after modules that the user's variables hold: nobody may ever call these.
+    """Name parameters after modules in the user's variables, which may never be called.
 
-    ``sort``: the class of all tensors.  What a module's call has named already ends like that.
+    ``sort`` is the class of all tensors.
     """
     wanted = {id(one): one for one in tensors}
     found = search(frame_variables(user_frames(caller)), set(wanted), lambda value: issubclass(type(value), sort))
@@ -240,7 +240,7 @@ def name_after_modules(table: TensorTable, tensors: list[Any], caller: FrameType
 
 
 def below(path: str, around: str) -> str:
-    """Return what a module's path adds to that of the module around it (``""``: none)."""
+    """Return a module's path relative to that of the module around it (``""``: none)."""
     if not around:
         return path
     return path[len(around) + 1 :] if path.startswith(f"{around}/") else path.rpartition("/")[2]

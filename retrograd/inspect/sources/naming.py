@@ -17,7 +17,7 @@ from .base import Node, Origins
 
 
 def add_origins(snapshot: Graph, origins: Origins | None) -> None:
-    """Fill in lines, scopes and calls, empty ones without a watch, and where values go on without their gradients."""
+    """Fill in lines, scopes and calls, empty without a watch, and where values flow on without gradients."""
     if origins is None:
         snapshot.source, snapshot.scope, snapshot.call = (
             [None] * len(snapshot),
@@ -31,7 +31,7 @@ def add_origins(snapshot: Graph, origins: Origins | None) -> None:
 
 
 def classes_of(scopes: list[str], known: dict[str, str]) -> dict[str, str]:
-    """Return the classes of the modules to which nodes belong, and of those around them."""
+    """Return the classes of the modules that contain nodes, and of the modules around them."""
     found: dict[str, str] = {}
     for scope in dict.fromkeys(scopes):
         while scope and scope not in found:
@@ -42,7 +42,7 @@ def classes_of(scopes: list[str], known: dict[str, str]) -> dict[str, str]:
 
 
 def name_leaves(table: Any, frame: FrameType | None, tensor: type) -> None:
-    """Look in the user's variables for names of leaves that were not looked for before."""
+    """Search the user's variables for names of leaves that were not searched for before."""
     wanted = {id(leaf): leaf for leaf in table.unnamed_leaves()}
     if not wanted:
         return
@@ -58,8 +58,8 @@ def name_leaves(table: Any, frame: FrameType | None, tensor: type) -> None:
 class NameMemory:
     """Names found in earlier backward passes of a watched program, so that not every pass searches deep.
 
-    Leaves that have no name anywhere would be searched for in vain at every step; after a few fruitless
-    searches only every second, fourth, eighth … run searches again.
+    Leaves without any name would be searched for at every step; after a few fruitless searches only every second,
+    fourth, eighth … pass searches again.
     """
 
     _PATIENCE = 3
@@ -67,18 +67,18 @@ class NameMemory:
     def __init__(self) -> None:
         self._known: dict[int, tuple[Reference, str]] = {}
         self._parameters: dict[int, tuple[Reference, ParameterName]] = {}
-        """Names that parameters have in these modules."""
+        """Names of parameters in these modules."""
         self._modules: list[tuple[str, int]] = []
         self._fruitless = 0
         self._asked = 0
 
     def names(self, wanted: set[int]) -> dict[int, str]:
-        """Return the names of those of the wanted leaves that were found before and are still the same."""
+        """Return the names of wanted leaves that were found before and are still valid."""
         known = self._known
         return {key: known[key][1] for key in wanted & known.keys() if known[key][0]() is not None}
 
     def parameters(self, modules: list[tuple[str, Any]], wanted: dict[int, Any]) -> dict[int, ParameterName]:
-        """Return what ``parameter_names`` does; those of the same leaves as last time are known."""
+        """Return what ``parameter_names`` does, cached for the same leaves."""
         named = [(name, id(module)) for name, module in modules]
         known = self._parameters
         same = named == self._modules and wanted.keys() == known.keys()
@@ -95,7 +95,7 @@ class NameMemory:
         return self._fruitless < self._PATIENCE or self._asked & (self._asked - 1) == 0
 
     def learn(self, leaves: dict[int, Any], wanted: set[int], found: dict[int, str]) -> None:
-        """Remember what a deep search found."""
+        """Cache the result of a deep search."""
         self._fruitless = 0 if wanted <= found.keys() else self._fruitless + 1
         for leaf in leaves.values():
             key = id(leaf)
@@ -107,12 +107,12 @@ class NameMemory:
 
 
 class Naming:
-    """What names can be found from: ``params`` first, then modules, then the variables of the user's frames."""
+    """Where names are searched: ``params`` first, then modules, then the variables of the user's frames."""
 
     modules: list[tuple[str, Any]] = []
     """Modules that are being watched, with their names."""
     memory: NameMemory | None = None
-    """What is known from earlier runs under the same watch."""
+    """Names from earlier passes under the same watch."""
     origins: Origins | None = None
     """Where the nodes of a watched program come from."""
 
@@ -140,7 +140,7 @@ class Naming:
             snapshot.name[place] = names.get(id(leaf))
 
     def _search(self, leaves: dict[int, Any]) -> tuple[Found, dict[int, ParameterName]]:
-        """Look for leaves in modules and variables, and for roots among the variables themselves."""
+        """Search modules and variables for leaves, and variables for roots."""
         variables = frame_variables(user_frames(self._frame))
         found = search(variables, {id(root) for root in self._roots}, self._is_tensor, deep=False)
         missing = {id(leaf): leaf for leaf in leaves.values() if id(leaf) not in self._given}
@@ -166,7 +166,7 @@ class Naming:
         return issubclass(type(value), self._type)
 
     def _name_roots(self, snapshot: Graph, found: Found) -> None:
-        """Name roots after the variable that holds the tensor, or whose node it is."""
+        """Name roots after the variable that holds the tensor or its node."""
         for number, (place, root) in enumerate(zip(snapshot.roots, self._roots, strict=True)):
             snapshot.root_names[number] = found.variables.get(id(root)) or snapshot.name[place]
         held = {id(root) for root, name in zip(self._roots, snapshot.root_names, strict=True) if name is None}
@@ -176,7 +176,7 @@ class Naming:
             snapshot.root_names = [inside.get(id(root)) if name is None else name for root, name in named]
 
     def _place(self, snapshot: Graph, leaves: dict[int, Any], parameters: dict[int, ParameterName]) -> None:
-        """Put parameters into the scope of the module that holds them."""
+        """Set the scope of parameters to the module that holds them."""
         for place, leaf in leaves.items():
             if id(leaf) in parameters:
                 snapshot.scope[place] = parameters[id(leaf)].scope
@@ -185,7 +185,7 @@ class Naming:
 def _names_of_outputs(
     snapshot: Graph, order: list[Node], tensors: list[tuple[str, Any]], origins: Origins | None
 ) -> dict[int, dict[int, str]]:
-    """Return per node the names of its outputs by number: variables of the user, else what their line assigns them to.
+    """Return the names of each node's outputs by number: the user's variables, else the targets of their line.
 
     Asking a view that was written to for its ``grad_fn`` would make the engine build a node there and then, so
     such views are left alone.
@@ -208,7 +208,7 @@ def _names_of_outputs(
 
 
 def _name_intermediates(snapshot: Graph, names: dict[int, dict[int, str]]) -> None:
-    """Name nodes after their outputs: of several all, in order, with ``_`` for one without a name: ``q, _, v``."""
+    """Name nodes after their outputs; several in order, with ``_`` for one without a name: ``q, _, v``."""
     for place, found in names.items():
         if snapshot.name[place] is None and snapshot.kind[place] != "leaf":
             snapshot.name[place] = ", ".join(found.get(number, "_") for number in range(max(found) + 1))

@@ -32,14 +32,14 @@ class Origin(NamedTuple):
     line: SourceLine | None = None
     scope: str = ""
     call: str = ""
-    """What was called: of the nodes of one call the last has its name."""
+    """The called function; only the last node of a call has its name."""
 
 
 _UNKNOWN = Origin()
 
 
 class Settled:
-    """A frame of the user that answers for all calls until it goes on, and what was found out about it."""
+    """A frame of the user that all calls are attributed to until it continues, with cached facts."""
 
     __slots__ = ("frame", "stack")
 
@@ -81,19 +81,19 @@ class Marks:
         self.scope = ""
         """Scope in force."""
         self.line: FrameType | None = None
-        """The frame credited with nodes whose creation was not observed; set only while that frame is running."""
+        """The frame to which unobserved nodes are attributed; set only while that frame is running."""
         self.settled: Settled | None = None
-        """What answers for everything that is called, while nothing of the user's is running inside ``line``."""
+        """What all calls are attributed to, while no user's code runs inside ``line``."""
         self.word = ""
-        """The class of the library's module that is running, if it calls nothing but functions of the library."""
+        """The class of the library's module that is running, if it calls only functions of the library."""
         self.muted = False
-        """The module that is running was called with gradients switched off: its results are, whatever it calls."""
+        """Whether the running module was called with gradients off: then its results have none, whatever it calls."""
         self.severed: dict[int, Taken] = {}
-        """Number of a call's last node -> what went into it without a gradient, although it could have had one."""
+        """Number of a call's last node -> operands without a gradient that could have had one."""
         self._places: dict[tuple[object, ...], int] = {}
         self._texts: list[Origin] = [_UNKNOWN]
         self._codes: list[tuple[CodeType, int] | None] = [None]
-        """Per entry the code object and its instruction; so their ids, which are in use, stay their own."""
+        """For each entry the code object and instruction; they are kept alive so that their ids stay unique."""
 
     def note(self, before: int, after: int, frame: FrameType | None, call: str = "", *, in_place: bool = False) -> None:
         """Note that nodes ``before`` to ``after - 1`` were made by a call at the current line of this user frame."""
@@ -120,7 +120,7 @@ class Marks:
         self.end += 1
 
     def gap(self, upto: int, frame: FrameType | None, call: str = "", *, in_place: bool = False) -> None:
-        """Account for nodes before ``upto`` that nobody saw being made."""
+        """Attribute nodes before ``upto`` whose creation nobody observed."""
         end, call = self.end, self.word or call
         if upto <= end:
             return
@@ -133,13 +133,13 @@ class Marks:
         self.end = upto
 
     def find(self, number: int) -> Origin:
-        """Return where a node comes from, nothing if it was not made on this thread under watch."""
+        """Return the origin of a node, None if it was not made on this thread while watched."""
         if self.first <= number < self.end:
             return self._texts[self.entries[bisect_right(self.starts, number) - 1]]
         return _UNKNOWN
 
     def targets(self, number: int) -> tuple[str, ...]:
-        """Return what the program assigns the results of the call to that made a node, if it does so at once."""
+        """Return the names to which the program directly assigns the results of the call that made a node."""
         if not self.first <= number < self.end:
             return ()
         entry = self.entries[bisect_right(self.starts, number) - 1]
@@ -152,7 +152,7 @@ class Marks:
         return spelling.targets if own else ()
 
     def find_all(self, numbers: list[int | None]) -> list[Origin]:
-        """Return what ``find`` does for each of several nodes."""
+        """Return the origin of each node."""
         first, end, starts, entries, texts = self.first, self.end, self.starts, self.entries, self._texts
         return [
             texts[entries[bisect_right(starts, n) - 1]] if n is not None and first <= n < end else _UNKNOWN
@@ -160,7 +160,7 @@ class Marks:
         ]
 
     def pattern(self, first: int, last: int) -> tuple[Any, ...] | None:
-        """Return what the lines and scopes of a range of numbers depend on, counted from the first one."""
+        """Return a key of the lines and scopes of a range of numbers, relative to the first."""
         if not self.first <= first <= last < self.end:
             return None
         begin, end = bisect_right(self.starts, first), bisect_right(self.starts, last)
@@ -175,7 +175,7 @@ class Marks:
             self.drop_older_half()
 
     def drop_older_half(self) -> None:
-        """Forget what is known of the older nodes."""
+        """Drop the entries of the older nodes."""
         del self.starts[:_KEEP], self.entries[:_KEEP]
         self.first = self.starts[0]
         self.severed = {number: found for number, found in self.severed.items() if number >= self.first}
@@ -200,7 +200,7 @@ class OriginTables:
 
     def __init__(self) -> None:
         self.local = _Local()
-        """Has the marks of the current thread, if there are any."""
+        """Holds the marks of the current thread, if there are any."""
         self.classes: dict[str, str] = {}
         """Path of a module that has run -> its class."""
         self.severed = SeveredTensors()
@@ -217,10 +217,10 @@ class OriginTables:
         return marks
 
     def find(self, numbers: list[int | None]) -> tuple[list[SourceLine | None], list[str], list[str]]:
-        """Return line, scope and call per number, None and "" where unknown.
+        """Return line, scope and call for each number, None and "" where unknown.
 
-        Threads number their nodes independently in PyTorch: where several threads know a line for a number, the
-        current thread's word counts.
+        Threads number their nodes independently in PyTorch: if several threads know a line for a number, the current
+        thread's is returned.
         """
         mine = self.local.marks
         known = tuple(self._all)
@@ -232,7 +232,7 @@ class OriginTables:
         return [origin.line for origin in found], [origin.scope for origin in found], [one.call for one in found]
 
     def targets(self, number: int) -> tuple[str, ...]:
-        """Return what the program assigns the results of a node's call to, nothing where that is not known."""
+        """Return the names to which the program assigns the results of a node's call, none if unknown."""
         mine = self.local.marks
         tables = sorted(self._all, key=lambda marks: marks is not mine)
         return next(filter(None, (marks.targets(number) for marks in tables)), ())
@@ -264,12 +264,12 @@ class OriginTables:
         return list(found.values())
 
     def pattern(self, first: int, last: int) -> Any:
-        """Return what two ranges with equal lines and scopes have in common; None if several threads number nodes."""
+        """Return a key that is equal for ranges with equal lines and scopes; None if several threads number nodes."""
         return self._all[0].pattern(first, last) if len(self._all) == 1 else None
 
 
 def _first_known(tables: list[Marks], number: int) -> Origin:
-    """Return the first table's word that has a line, else any that has a scope."""
+    """Return the first table's entry with a line, else any with a scope."""
     best = _UNKNOWN
     for marks in tables:
         known = marks.find(number)

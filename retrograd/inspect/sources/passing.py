@@ -1,7 +1,7 @@
 """Finds, from the graph alone, which nodes receive another node's gradient unchanged, and which must be measured.
 
-What a node passes on is what arrives at the next node, unless several gradients add up there. A node that only reshapes
-its gradient needs no hook: the next node receives the same entries.
+The gradient that a node passes on is the one that arrives at the next node, unless several are added there. A node that
+only reshapes its gradient needs no hook: the next node receives the same entries.
 """
 
 from __future__ import annotations
@@ -25,49 +25,49 @@ def _named(*names: str) -> frozenset[str]:
 
 
 _RESHAPING = _named(*_SHAPES)
-"""Nodes that pass on every entry they get, and nothing else."""
+"""Nodes that pass on exactly the entries they receive."""
 _IDENTICAL = _RESHAPING | _named("Expand", "Clone")
-"""Nodes that do so if as many entries go out as come in."""
+"""Nodes that do so if input and output have equally many entries."""
 _PADDING = _named("Select", "Slice")
-"""Nodes that pass on what they get with zeros around it."""
+"""Nodes that pass on what they receive, padded with zeros."""
 _ADDING, _SUBTRACTING = _named("Add"), _named("Sub")
-"""Nodes that pass what they get on to each operand of the same shape, to the second one times a factor."""
+"""Nodes that pass on what they receive to each operand of the same shape, to the second one times a factor."""
 
 _MOST_GRAPHS, _MOST_ROWS = 8, 40_000
-"""Graphs of which is remembered what was found, and their nodes together; the latest in any case."""
+"""Numbers of cached graphs, and of all their nodes; the latest graph is always cached."""
 _Item = TypeVar("_Item")
 
 BY_TARGET, BY_SOURCE, LOOKED_AT = 0, 1, 2
-"""How it is known what went over an edge: as what arrived behind it, as what its node got, or by a hook."""
+"""How the gradient on an edge is known: as the target's incoming gradient, the source's, or by a hook."""
 
 
 class Passing(NamedTuple):
-    """What is known of one graph before it runs."""
+    """Facts about one graph before it runs."""
 
     quiet: frozenset[int]
-    """Rows of nodes without a hook."""
+    """Nodes without a hook."""
     before: dict[int, tuple[int, ...]]
-    """Row -> the rows of the nodes without a hook that run just before it, in their order."""
+    """Node -> the nodes without a hook that run just before it, in order."""
     measured_by: Array
-    """Row -> the row whose gradient has the same entries as what arrives there: itself, where it must be looked at."""
+    """Node -> the node whose incoming gradient has the same entries: itself, if it must be measured."""
     entries: list[int]
-    """For each row how many entries arrive there; 0 if that is not known, or it need not be looked at."""
+    """For each node the number of entries that arrive there; 0 if unknown, or if it need not be measured."""
     ways: Array
-    """How it is known what goes over each edge."""
+    """How the gradient on each edge is known."""
     around: Array
-    """How many zeros are around what goes over each edge."""
+    """Number of padding zeros on each edge."""
     looked_at: dict[int, list[tuple[int, int]]]
-    """Row -> positions of the results that must be looked at, each with the number of its edge."""
+    """Node -> positions of the results that must be measured, each with its edge."""
     following: dict[int, int]
-    """Row of a leaf that one node alone leads to -> the row with a hook after which it runs at once."""
+    """Leaf that only one node leads to -> the node with a hook right after which it runs."""
     factors: list[tuple[int, float | None]]
-    """Rows of sums, with the factor of the second operand that was found there."""
+    """Nodes of sums, with the factor of the second operand."""
     sooner: list[tuple[int, int]]
-    """Pairs of rows of which the first one's number is the higher one, so that it runs before the second."""
+    """Pairs of nodes whose first one has the higher number, so that it runs before the second."""
 
 
 def passing(order: list[Node], snapshot: Graph, loud: Collection[int]) -> Passing:
-    """Read a graph; in ``loud`` are the rows at which the program itself may change what arrives."""
+    """Read a graph; ``loud`` are the nodes at which the program itself may change the incoming gradient."""
     return _Reader(order, snapshot, loud).read()
 
 
@@ -78,19 +78,19 @@ class _Reader:
         self._snapshot, self._loud = snapshot, loud
         self._arriving = np.bincount([*snapshot.edge_target, *snapshot.roots], minlength=len(snapshot)).tolist()
         self._out: list[list[tuple[int, int, int]]] = [[] for _ in snapshot.op]
-        """For each row the edges that leave it: target, number of the input there, position."""
+        """For each node its edges: target, input number there, position."""
         for start, end, position, number in snapshot.edges():
             self._out[start].append((end, number, position))
         adding = [row for row, op in enumerate(snapshot.op) if op in _ADDING]
         self._factors = {row: getattr(order[row], "_saved_alpha", None) for row in adding}
         self._behind: dict[int, int] = {}
-        """Row of a node without a hook -> the row behind it that gets what it passes on."""
+        """Node without a hook -> the node that receives what it passes on."""
         self._ends: dict[int, int] = {}
-        """The same row -> the next row behind it that has a hook."""
+        """The same node -> the next node behind it that has a hook."""
         self._sooner: list[tuple[int, int]] = []
 
     def read(self) -> Passing:
-        """Return what is known."""
+        """Return the facts."""
         # Last rows first: a row that only one edge leads to comes after that edge's source.
         for row in reversed(range(len(self._snapshot))):
             self._judge(row)
@@ -111,7 +111,7 @@ class _Reader:
         )
 
     def _judge(self, row: int) -> None:
-        """Find out whether a node needs no hook: it passes on what it gets, and that is looked at behind it."""
+        """Find out whether a node needs no hook: it passes on what it receives, and that is measured behind it."""
         snapshot, out = self._snapshot, self._out[row]
         if len(out) == 1:
             end, number, position = out[0]
@@ -125,41 +125,41 @@ class _Reader:
                 self._pass_first(row, end, other[0])
 
     def _pass(self, row: int, end: int) -> None:
-        """Let a node need no hook; what is behind it was judged before."""
+        """Mark a node as needing no hook; the nodes behind it were judged before."""
         self._behind[row], self._ends[row] = end, self._ends.get(end, end)
 
     def _pass_first(self, row: int, end: int, other: int) -> None:
-        """Let a node with two edges need no hook if what runs behind one of them runs before the other's end."""
+        """Mark a node with two edges likewise, if what runs behind one of them runs before the other's end."""
         last = self._ends.get(end, end)
         if self._rank(other) < min(self._rank(end), self._rank(last)):
             self._pass(row, end)
             self._sooner += [(one, other) for one in {end, last} if self._snapshot.kind[one] != "leaf"]
 
     def _is_known(self, start: int, end: int, number: int, position: int) -> bool:
-        """Whether it is known what goes over an edge although its node has no hook."""
+        """Whether the gradient on an edge is known although its node has no hook."""
         return not number and (self._is_seen(end) or self._passes_on(start, end, position))
 
     def _is_seen(self, end: int) -> bool:
-        """Whether what arrives at a row is what one node passed on, neither added up nor changed by the program."""
+        """Whether the incoming gradient of a node is what one node passed on, neither added up nor changed."""
         return self._arriving[end] == 1 and end not in self._loud
 
     def _rank(self, row: int) -> float:
-        """Return what PyTorch runs nodes that are ready by, the highest first."""
+        """Return the priority by which PyTorch runs nodes that are ready, the highest first."""
         number = self._snapshot.seq[row]
         return math.inf if number is None else number
 
     def _alone(self, start: int, end: int, number: int) -> bool:
-        """Whether nothing else arrives behind an edge, of the same dtype, and nothing of the program comes between."""
+        """Whether nothing else arrives behind an edge, of the same dtype, and no hook of the program is in between."""
         dtype = self._snapshot.dtype
         return not number and self._is_seen(end) and dtype[start] == dtype[end]
 
     def _as_many(self, start: int, end: int) -> bool:
-        """Whether as many entries go in as come out."""
+        """Whether input and output have equally many entries."""
         got, given = self._snapshot.shape[start], self._snapshot.shape[end]
         return got is not None and given is not None and math.prod(got) == math.prod(given)
 
     def _same(self, start: int, end: int, position: int) -> bool:
-        """Whether a sum or difference passes on what it gets."""
+        """Whether a sum or difference passes on what it receives."""
         op, shape = self._snapshot.op[start], self._snapshot.shape
         if shape[start] is None or shape[start] != shape[end]:
             return False
@@ -168,7 +168,7 @@ class _Reader:
         return op in _SUBTRACTING and position == 0
 
     def _edges(self, ends: dict[int, int]) -> tuple[Array, Array, Array, dict[int, list[tuple[int, int]]]]:
-        """Say how it is known what arrives at rows and what goes over edges."""
+        """Set how incoming gradients of nodes and gradients on edges are known."""
         snapshot = self._snapshot
         measured_by = np.arange(len(snapshot))
         ways, around = np.zeros(snapshot.edge_count, np.int8), np.zeros(snapshot.edge_count)
@@ -189,7 +189,7 @@ class _Reader:
         return measured_by, ways, around, looked_at
 
     def _passes_on(self, start: int, end: int, position: int) -> bool:
-        """Whether a node passes on what it gets, perhaps with zeros around it."""
+        """Whether a node passes on what it receives, perhaps padded with zeros."""
         op, got, given = self._snapshot.op[start], self._snapshot.shape[start], self._snapshot.shape[end]
         if got is None or given is None or self._snapshot.dtype[start] != self._snapshot.dtype[end]:
             return False
@@ -217,7 +217,7 @@ class _Known(NamedTuple):
 
 
 class LatestPassings:
-    """Reads graphs, and remembers a few: the steps of a training loop mostly have equal ones, one of each loss."""
+    """Reads graphs, and caches a few: the steps of a training loop mostly have equal ones, one for each loss."""
 
     _READ = ("op", "shape", "dtype", "edge_source", "edge_target", "edge_input_nr", "edge_output_nr", "roots")
 
@@ -237,7 +237,7 @@ class LatestPassings:
 
 
 def latest_first(latest: _Item, others: list[_Item], rows: Callable[[_Item], int]) -> list[_Item]:
-    """Put what was found of a graph in front of what was found of others, as long as all of them stay small."""
+    """Put the entry of a graph in front of the others, as long as all together stay small."""
     kept, room = [latest], _MOST_ROWS - rows(latest)
     for one in others[: _MOST_GRAPHS - 1]:
         room -= rows(one)
@@ -253,7 +253,7 @@ def _are_equal(columns: list[Any], known: list[Any]) -> bool:
 
 
 def _holds(found: Passing, order: list[Node], snapshot: Graph) -> bool:
-    """Whether sums have the factors, and nodes the order, that they had."""
+    """Whether sums still have the same factors, and nodes the same order."""
     if any(getattr(order[row], "_saved_alpha", None) != factor for row, factor in found.factors):
         return False
     seq = snapshot.seq

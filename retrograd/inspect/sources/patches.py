@@ -17,8 +17,8 @@ _INHERITED: Any = object()
 class Patches:
     """A set of replaced attributes.
 
-    Where somebody else replaced our replacement meanwhile, theirs stays; ours then only passes calls on,
-    because ``undo`` makes every wrapper transparent.
+    If somebody else replaced our replacement meanwhile, theirs stays; ours then only passes calls on, since ``undo``
+    makes every wrapper transparent.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Patches:
         self._active = True
 
     def wrap(self, holder: Any, name: str, make: Callable[[Any], Any]) -> None:
-        """Replace an attribute by what ``make`` makes of it; one that does not exist is left out."""
+        """Replace an attribute by the result of ``make``; a missing attribute is skipped."""
 
         def switched(original: Any) -> Any:
             replacement = make(original)
@@ -43,7 +43,7 @@ class Patches:
         self.wrap_directly(holder, name, switched)
 
     def wrap_directly(self, holder: Any, name: str, make: Callable[[Any], Any]) -> None:
-        """Do the same with a wrapper that ``make`` makes itself: it has to know when it is only to pass calls on."""
+        """Do the same with a wrapper that itself checks when it must only pass calls on."""
         original = getattr(holder, name, None)
         if original is None:
             return
@@ -56,7 +56,7 @@ class Patches:
         self._done.append((holder, name, had, wrapper))
 
     def undo(self) -> None:
-        """Put everything back."""
+        """Restore all attributes."""
         self._active = False
         for holder, name, had, wrapper in reversed(self._done):
             if getattr(holder, name, None) is wrapper:

@@ -17,26 +17,26 @@ from ..references import Reference
 _MOST_CAUSES = 4
 """Largest number of cuts reported for one tensor: sums of many have many."""
 _MOST_NUMBERS = 256
-"""Numbers of the program that are held to be recognised, the latest ones."""
+"""Numbers of the program that are kept alive to be recognised, the latest ones."""
 
 
 class Severed(NamedTuple):
-    """One call that ended a gradient."""
+    """One call that cut a gradient."""
 
     word: str
     """``detach``, ``no_grad``, ``argmax``."""
     line: SourceLine | None
     number: int
-    """Number of the node whose result it was, -1 of a leaf."""
+    """Number of the node whose result it was, -1 for a leaf."""
     gated: bool = False
-    """It gave truth values: where the values themselves go on as well, nothing was lost by it."""
+    """Whether it returned booleans: if the values themselves are used as well, nothing was lost."""
 
 
 Causes = tuple[Severed, ...]
 
 
 class Taken(NamedTuple):
-    """A call that took severed values on: one of its nodes, the last of them that is in a graph, lost a gradient."""
+    """A call that used severed values: one of its nodes, the last that is in a graph, lost a gradient."""
 
     first: int
     """Number of its first node."""
@@ -44,7 +44,7 @@ class Taken(NamedTuple):
 
 
 def address_of(tensor: Any) -> int:
-    """Return where the entries of a tensor begin, 0 of one that has no memory of its own: sparse ones, say."""
+    """Return the address of a tensor's first entry, 0 for one without memory of its own, such as a sparse one."""
     try:
         return int(tensor.data_ptr())
     except Exception as failure:
@@ -53,24 +53,24 @@ def address_of(tensor: Any) -> int:
 
 
 class _Known(Reference):
-    """A reference to something severed, which knows by which key it is known."""
+    """A reference to something severed, with its key."""
 
     __slots__ = ("key",)
     key: Any
 
 
 class SeveredTensors:
-    """The tensors, arrays and numbers that are known, by identity."""
+    """The severed tensors, arrays and numbers, by identity."""
 
     def __init__(self) -> None:
         self.known: dict[object, tuple[object, Causes]] = {}
-        """By identity; arrays by the address of their memory, of which a tensor may be made unheard."""
+        """By identity; arrays by the address of their memory, of which a tensor may be made unnoticed."""
         self._numbers: dict[int, None] = {}
-        """Numbers of the program; no weak reference can be had of them, and one that is held has its identity alone."""
+        """Numbers of the program; they have no weak references, and while kept alive their identity is unique."""
         self._arrays = 0
 
     def add(self, things: Iterable[Any], causes: Causes) -> None:
-        """Results have these causes."""
+        """Note the causes of results."""
         for thing in things:
             if type(thing) is float:
                 self._add_number(thing, causes)
@@ -83,7 +83,7 @@ class SeveredTensors:
             self.known[reference.key] = reference, causes
 
     def _add_number(self, value: float, causes: Causes) -> None:
-        """A number has these causes; of many the oldest is forgotten."""
+        """Note the causes of a number; the oldest of many is dropped."""
         key = id(value)
         self.known[key], self._numbers[key] = (value, causes), None
         if len(self._numbers) > _MOST_NUMBERS:
@@ -91,7 +91,7 @@ class SeveredTensors:
             del self._numbers[oldest], self.known[oldest]
 
     def _forget(self, gone: Any) -> None:
-        """What was known by a reference has died."""
+        """Remove what a dead reference referred to."""
         key = gone.key
         if self.known.get(key, _NOTHING)[0] is gone:
             del self.known[key]
@@ -99,7 +99,7 @@ class SeveredTensors:
             self._arrays -= 1
 
     def causes(self, things: Iterable[Any]) -> Causes:
-        """Return what ended the gradients of these things, each cause once."""
+        """Return what cut the gradients of these objects, each cause once."""
         known = [self.known[id(thing)][1] for thing in things if id(thing) in self.known] if self.known else []
         if self._arrays:
             keys = [("memory", address_of(thing)) for thing in things if hasattr(thing, "data_ptr")]

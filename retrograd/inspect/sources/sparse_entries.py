@@ -10,7 +10,7 @@ Array = np.ndarray[Any, Any]
 
 
 def summed(indices: Array, values: Array) -> Array:
-    """The entries, once each, of places that are columns of ``indices``."""
+    """Return the entries at the columns of ``indices``, with repeated ones summed."""
     if not len(values):
         return values
     if not len(indices):

@@ -15,38 +15,38 @@ from ..bounded import BoundedDict
 from .array_values import Array
 
 _SMALL = 1 << 14
-"""Bytes up to which a checksum is no slower than sums."""
+"""Bytes up to which a checksum is as fast as sums."""
 _PIECE = 1 << 17
-"""Bytes that are read twice while they lie in a processor's cache."""
+"""Bytes of a piece that stays in a processor's cache while it is read twice."""
 _ROUNDING = 1e-3
 """Equal rows drift apart by rounding, which optimizers with moments make larger; others differ by far more."""
 
 
 class Reader(Protocol):
-    """How an engine's parameters are read."""
+    """Reads an engine's parameters."""
 
     def contents(self, parameters: Sequence[Any]) -> list[Hashable]:
-        """Return for each parameter what differs if its values do; None where they cannot be read."""
+        """Return for each parameter a key that differs if its values do; None if they cannot be read."""
 
     def gradients(self, parameters: Sequence[Any]) -> list[str | None]:
-        """Return for each what is in ``.grad``: ``"none"``, ``"zero"``, or None for other values and unknown ones."""
+        """Return the state of each ``.grad``: ``"none"``, ``"zero"``, or None for other or unknown values."""
 
     def values(self, parameters: Sequence[Any]) -> list[Array | None]:
-        """Return the values of each as an array, which is only read at once; None where they cannot be had."""
+        """Return the values of each as an array, to be read at once; None if not available."""
 
     def place(self, parameter: Any) -> Hashable:
         """Return a value that changes when a parameter is written or moved; None if there is none."""
 
 
 class _Left(NamedTuple):
-    """What a step left of one parameter."""
+    """State of one parameter after a step."""
 
     place: Hashable
     content: Hashable
 
 
 class StepEffects:
-    """Knows what each optimizer's parameters held when its last step was over, so that each is read once a step."""
+    """Knows the parameters' values after each optimizer's last step, so that each is read once a step."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -56,7 +56,7 @@ class StepEffects:
     def found(self, parameters: Sequence[Any]) -> dict[str, list[int]]:
         """Return the parameters with notable gradients at a step, by the key that reports them.
 
-        Parameters without a gradient, those whose gradient is zero, and those whose rows are all alike.
+        These are parameters without a gradient, with a gradient of zeros, and with all rows equal.
         """
         states = self._reader.gradients(parameters)
         found = {
@@ -67,7 +67,7 @@ class StepEffects:
         return {**found, "alike": alike} if alike else found
 
     def begin(self, optimizer: int, parameters: Sequence[Any]) -> None:
-        """A step begins: read what was written into since the last one."""
+        """Note that a step begins: read what was written since the last one."""
         known = self._left.get(optimizer, [])
         places = list(map(self._reader.place, parameters))
         if len(known) != len(places) or any(
@@ -76,12 +76,12 @@ class StepEffects:
             self._left[optimizer] = list(map(_Left, places, self._reader.contents(parameters)))
 
     def contents(self, optimizer: int) -> list[int | None]:
-        """Return a number for what each parameter was seen to hold last; equal on ranks that hold the same."""
+        """Return a number for the last read values of each parameter; equal on ranks with equal values."""
         left = [one.content for one in self._left.get(optimizer, ())]
         return [None if content is None else zlib.crc32(repr(content).encode()) for content in left]
 
     def end(self, optimizer: int, parameters: Sequence[Any]) -> list[int]:
-        """The step is over: return the places of the parameters that hold what they held before."""
+        """Return the indices of the parameters that a step, now over, left unchanged."""
         before, contents = self._left.get(optimizer, []), self._reader.contents(parameters)
         self._left[optimizer] = list(map(_Left, map(self._reader.place, parameters), contents))
         if len(before) != len(contents):
@@ -91,7 +91,7 @@ class StepEffects:
 
 
 def content_of(memory: Array) -> Hashable:
-    """Return a number, or several, for bytes: other bytes have others, but for a chance nobody meets."""
+    """Return one or more numbers for bytes, which differ for other bytes with near certainty."""
     size = memory.size
     if size <= _SMALL:
         return zlib.crc32(memory.data)
@@ -105,13 +105,13 @@ def content_of(memory: Array) -> Hashable:
 
 
 def sum_of(memory: Array) -> Hashable:
-    """Return a number for bytes that takes half the time; what has the same words in another order has the same."""
+    """Return a number for bytes in half the time; it is the same for the same words in another order."""
     words = memory[: memory.size // 8 * 8].view(np.int64)
     return int(np.add.reduce(words)), zlib.crc32(memory[words.size * 8 :].data)
 
 
 def _alike(array: Array) -> bool:
-    """Whether an array has several rows of several entries, and all of them are equal, but for rounding."""
+    """Whether an array has several rows of several entries, all equal up to rounding."""
     if array.ndim < 2 or len(array) < 2 or array[0].size < 2:
         return False
     spread = _ROUNDING * float(np.abs(array[0]).max())

@@ -1,7 +1,7 @@
 """Attributes without effect: ``module.requires_grad = True``, and ``requires_grad`` misspelt on a parameter.
 
-Python lets a program set any attribute, so nothing refuses these.  They are looked for when watching ends, and before
-some backward passes: the modules of a function are gone when it returns.
+Python lets a program set any attribute, so these raise no error.  They are searched for when watching ends, and before
+some backward passes: the modules of a function are freed when it returns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ALIKE = 0.85
 
 
 class Stray(NamedTuple):
-    """One attribute, what it was set on and to, and the parameters that it was to switch."""
+    """One attribute, the object it was set on, its value, and the parameters that it was meant to switch."""
 
     name: str
     value: bool
@@ -31,15 +31,15 @@ class Stray(NamedTuple):
 
 
 class StrayAttributes:
-    """Tells one recording of each such attribute of modules and of what they hold, once."""
+    """Sends an event for each such attribute of modules and parameters, once."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
-        self._told: set[tuple[str, str, bool]] = set()
+        self._reported: set[tuple[str, str, bool]] = set()
         self._runs = 0
 
     def run_begins(self, modules: Callable[[], list[tuple[str, Any]]]) -> None:
-        """A backward pass begins: look at named modules before the 1st, 2nd, 4th, 8th, ... pass, for they may die."""
+        """Search named modules before the 1st, 2nd, 4th, 8th, ... backward pass, for they may be freed."""
         self._runs += 1
         if not self._runs & (self._runs - 1):
             self.look(modules())
@@ -48,15 +48,15 @@ class StrayAttributes:
         """Send an event for each attribute not yet reported."""
         for stray in strays_of(modules):
             key = (stray.path, stray.name, stray.value)
-            if key not in self._told:
-                self._told.add(key)
+            if key not in self._reported:
+                self._reported.add(key)
                 known = map(self._sink.tensors.known, stray.parameters)
                 data = {"path": stray.path, "value": stray.value, "inputs": [one for one in known if one is not None]}
                 self._sink(Event("stray", stray.name, line_assigning(stray.name, self._sink.files()), data))
 
 
 def strays_of(modules: list[tuple[str, Any]]) -> Iterator[Stray]:
-    """Yield those of named modules."""
+    """Yield the stray attributes of named modules."""
     for root, outermost in modules:
         for dotted, module in inner_modules(outermost):
             path = "/".join([root, *dotted.split(".")]) if dotted else root
@@ -69,7 +69,7 @@ def strays_of(modules: list[tuple[str, Any]]) -> Iterator[Stray]:
 
 
 def _switches(holder: Any) -> Iterator[tuple[str, bool]]:
-    """Yield the attributes of its own that are named like the switch of a tensor."""
+    """Yield an object's own attributes that are named like the switch of a tensor."""
     for name, value in attributes_of(holder).items():
         if isinstance(value, bool) and isinstance(name, str) and _is_alike(name):
             yield name, value

@@ -1,4 +1,4 @@
-"""Memory that was allocated and never seen to be written: its values mean nothing, so they are not read."""
+"""Uninitialised memory: its values are meaningless, so they are not read."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..references import Reference
 from .array_values import Array
 
 _MOST = 1 << 26
-"""Entries of the longest memory of which each is followed; of a longer one only writes of the whole count."""
+"""Entries of the largest memory whose entries are tracked one by one; for a larger one only writes of all count."""
 
 
 class Span(NamedTuple):
-    """Where the entries of a tensor lie in its memory; everything is counted in entries of ``itemsize`` bytes."""
+    """Where the entries of a tensor are in its memory, in entries of ``itemsize`` bytes."""
 
     memory: int
     """How many entries the memory has."""
@@ -45,7 +45,7 @@ class Span(NamedTuple):
 
 
 class _Memory:
-    """One memory of which something is not written yet."""
+    """One memory with unwritten entries."""
 
     def __init__(self, span: Span, owner: Reference, version: int) -> None:
         self.itemsize, self.size = span.itemsize, span.memory
@@ -56,23 +56,23 @@ class _Memory:
         """Which entries were written, once some were."""
 
     def fits(self, span: Span) -> bool:
-        """Whether entries are counted alike: after ``view(dtype)`` they are not."""
+        """Whether entries are counted the same way: after ``view(dtype)`` they are not."""
         return (span.itemsize, span.memory) == (self.itemsize, self.size)
 
 
 class Unwritten(dict[int, _Memory]):
-    """Follows what is written to memory that was allocated, by the number that a recording gives it.
+    """Tracks writes to allocated memory, by its number in a recording.
 
-    A dictionary of what may be unwritten somewhere; mostly it is empty, as is asked at each call.
+    A dictionary of memories with unwritten entries; it is mostly empty, which is checked at each call.
     """
 
     def allocated(self, memory: int, owner: Any, span: Span, version: int) -> None:
-        """Memory was allocated, or grew."""
+        """Note that memory was allocated, or grew."""
         gone = Reference(owner, partial(self._forget, memory))
         self[memory] = _Memory(span, gone, version)
 
     def hides(self, memory: int, span: Span, version: int) -> bool:
-        """Whether a tensor has entries that nobody has written."""
+        """Whether a tensor has unwritten entries."""
         found = self._known(memory, version)
         if found is None or span.empty:
             return False
@@ -84,7 +84,7 @@ class Unwritten(dict[int, _Memory]):
         return hidden
 
     def wrote(self, memory: int, span: Span, version: int, index: Any = ()) -> None:
-        """A tensor was written, with an index only there; None for an unknown index."""
+        """Note that a tensor was written, with an index only there; None for an unknown index."""
         found = self.get(memory)
         if found is None:
             return
@@ -99,7 +99,7 @@ class Unwritten(dict[int, _Memory]):
             span.of(found.written)[index] = True
 
     def _known(self, memory: int, version: int) -> _Memory | None:
-        """Return what is known of a memory, unless somebody wrote to it unseen."""
+        """Return the state of a memory, unless somebody wrote to it unseen."""
         found = self.get(memory)
         if found is not None and version > found.version:
             self._forget(memory)
@@ -107,5 +107,5 @@ class Unwritten(dict[int, _Memory]):
         return found
 
     def _forget(self, memory: int, _gone: Any = None) -> None:
-        """Everything there is written, or the memory is gone."""
+        """Drop a memory that is completely written, or was freed."""
         self.pop(memory, None)

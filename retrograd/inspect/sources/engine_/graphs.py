@@ -29,7 +29,7 @@ from .calls.call_describer import CallDescriber
 from .calls.calls import Calls
 from .calls.leaves import Leaves
 from .calls.severing import Severing
-from .calls.unheard_writes import UnheardWrites
+from .calls.unobserved_writes import UnobservedWrites
 from .calls.writes import Writes
 from .objects.functions import Checkpoints, Functions
 from .objects.hooks import Hooks
@@ -41,7 +41,7 @@ from .watching import Observer, Walked, Watching
 
 
 def observers_for(watching: Watching, take_snapshot: TakeSnapshot) -> list[Observer | Follower]:
-    """The observers for a watcher's level, in the order in which they are notified."""
+    """Return the observers for a watcher's level, in the order in which they are notified."""
     runs = Runs(watching, take_snapshot)
     found: list[Observer | Follower] = [runs, Owners(watching, LINES), Severing(watching, LINES)]
     if watching.wants("full"):
@@ -50,7 +50,7 @@ def observers_for(watching: Watching, take_snapshot: TakeSnapshot) -> list[Obser
         found += [Autocasts(watching)]
         runs.look = shared.look
         found += [Calls(watching, describer, shared), Writes(watching, describer, shared), Leaves(watching)]
-        found.append(UnheardWrites(watching, describer, shared))
+        found.append(UnobservedWrites(watching, describer, shared))
     if watching.wants("backward"):
         nodes = Nodes(watching)
         runs.prepare = nodes.prepare
@@ -114,7 +114,7 @@ class EngineGraphs:
             return Walked(snapshot, order, facts.saved_once)
 
     def _taking_snapshots(self, repeats: Repeats) -> TakeSnapshot:
-        """How snapshots are taken of graphs that run, of which many are alike."""
+        """Return a function that takes snapshots of graphs, many of which are equal."""
 
         def take_snapshot(roots: list[Node], frame: FrameType | None) -> Walked:
             found = repeats.snapshot(roots, frame, LINES.tables)
@@ -140,14 +140,14 @@ class EngineGraphs:
 
     @contextmanager
     def watch(self, sink: Sink, thread: int | None, level: str) -> Iterator[None]:
-        """Tell the sink what happens in a thread, or in all of them, until the block ends."""
+        """Send the events of one thread, or of all, to a sink until the block ends."""
         watching = Watching(sink, thread, level)
         observers = observers_for(watching, self._taking_snapshots(Repeats()))
         with LINES.watch(), observing(observers):
             yield
 
     def steps(self, look: Callable[[Ran], None]) -> AbstractContextManager[None]:
-        """Show each node that runs on this thread."""
+        """Call ``look`` for each node that runs on this thread."""
         return stepping(look)
 
     def gradient(self, tensor: Any) -> Gradient:
@@ -160,7 +160,7 @@ class EngineGraphs:
         return Gradient(not has_history(tensor), requires_grad(tensor), retains, value, hidden)
 
     def replay(self) -> EngineReplay:
-        """Return how Functions are run again."""
+        """Return what runs Functions again."""
         return EngineReplay()
 
 

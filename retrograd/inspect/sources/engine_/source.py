@@ -22,7 +22,7 @@ _ENGINE = "retrograd.engine"
 
 
 def _graphs() -> EngineGraphs:
-    """Return what works with the engine's graphs; the program has loaded the engine."""
+    """Return the code that works with the engine's graphs; called once the program has loaded the engine."""
     found: EngineGraphs = importlib.import_module(".graphs", __package__).GRAPHS
     return found
 
@@ -59,12 +59,12 @@ class EngineSource:
         return _graphs().log_hooks(roots, frame, log, verbose=verbose)
 
     def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> AbstractContextManager[None]:
-        """Tell the sink what happens, from the moment that the engine is loaded until the block ends."""
+        """Send events to the sink, from the moment that the engine is loaded until the block ends."""
         thread = None if every_thread else threading.get_ident()
         return _once_loaded(lambda: _graphs().watch(sink, thread, level))
 
     def steps(self, look: Callable[[Ran], None]) -> AbstractContextManager[None]:
-        """Show each node that runs on this thread."""
+        """Call ``look`` for each node that runs on this thread."""
         return _once_loaded(lambda: _graphs().steps(look))
 
     def gradient(self, tensor: Any) -> Gradient:
@@ -72,7 +72,7 @@ class EngineSource:
         return _graphs().gradient(tensor)
 
     def replay(self) -> EngineReplay:
-        """Return how Functions are run again."""
+        """Return what runs Functions again."""
         return _graphs().replay()
 
 

@@ -39,66 +39,77 @@ class Walked(NamedTuple):
     snapshot: Graph
     order: list[Node]
     saved_once: list[float | None]
-    """Bytes that each node keeps, memory that several keep counted for the first of them."""
+    """Bytes that each node saves, memory of several nodes counted for the first of them."""
     repeated: bool = False
     """Whether its leaves are those of the previous graph."""
 
 
 class Run:
-    """A running backward pass, and what ``nodes`` keeps of it until it ends."""
+    """A running backward pass, with the state of ``nodes`` for it."""
 
-    __slots__ = ("began", "filled", "line", "measures", "number", "place", "told")
+    __slots__ = ("backward_pass", "began", "filled", "line", "measures", "number", "place")
 
-    def __init__(self, told: BackwardPass, place: int) -> None:
-        self.told = told
-        self.number, self.line = told.number, told.line
+    def __init__(self, backward_pass: BackwardPass, place: int) -> None:
+        self.backward_pass = backward_pass
+        self.number, self.line = backward_pass.number, backward_pass.line
         self.place = place
         """``id`` of the frame in which the engine runs it."""
         self.began = 0.0
         self.measures: Any = None
         self.filled: dict[int, Reference] = {}
-        """Leaves that got a gradient, of ranks."""
+        """On ranks: leaves that got a gradient."""
 
 
 class ThreadState:
-    """What a watcher keeps for one thread."""
+    """The state of a watcher for one thread."""
 
     __slots__ = (
-        "before", "call_at", "deaf", "elsewhere", "forwards", "made", "modules", "plan", "quiet", "runs", "scopes",
-        "within", "words",
+        "before",
+        "call_at",
+        "elsewhere",
+        "forwards",
+        "made",
+        "modules",
+        "plan",
+        "quiet",
+        "runs",
+        "scopes",
+        "suppressed",
+        "within",
+        "words",
     )  # fmt: skip
 
     def __init__(self, only: int | None) -> None:
         self.forwards = 0
         """Number of running forwards of custom Functions."""
         self.before = "none"
-        """What a leaf's ``.grad`` was before the gradient that is being added."""
+        """State of a leaf's ``.grad`` before the gradient that is being added."""
         self.elsewhere = only is not None and only != get_ident()
         """Whether the thread is not watched."""
         self.quiet = self.elsewhere
-        """An optimizer is at work: its updates are one event, not many; or the thread is none that is watched."""
+        """Whether events are suppressed: on unwatched threads, and in an optimizer, whose updates are one event."""
         self.within = 0
         """Number of running optimizers whose events are suppressed, such as inside another one's step."""
         self.plan: Any = None
         """The plan of the latest operator call, which predicts the next."""
         self.call_at = (0, 0)
-        """The latest call of the user, which may take several operators: identity of the frame, and its instruction."""
+        """The latest call of the user, which may run several operators: identity of the frame, and instruction."""
         self.made: list[int] = []
-        """Numbers of what that call has made so far."""
-        self.deaf = self.quiet
+        """Numbers of the results of that call so far."""
+        self.suppressed = self.quiet
         """Events are suppressed: in quiet mode, or inside an observer, whose calls are not the program's."""
         self.runs: list[Run] = []
-        """Backward runs under way, innermost last."""
+        """Running backward passes, innermost last."""
         self.scopes: list[str] = []
         """Open scopes, of modules and of the user, innermost last."""
         self.modules: list[str] = []
         """Paths of the modules that are running."""
         self.words: list[str] = []
-        """Of each, its class if it is a layer of ours with no layers of its own, else ""."""
+        """For each, its class if it is a layer of ours without layers of its own, else ""."""
 
 
 class _Local(threading.local):
-    """Has the state of the current thread: reading one attribute here takes as long as five of another object."""
+    """The state of the current thread, as one attribute: reading a thread-local takes as long as five others."""
 
     def __init__(self, only: int | None) -> None:
         self.state = ThreadState(only)
@@ -148,11 +159,11 @@ class Watching:
         return runs[-1].number if runs else None
 
     def send(self, event: Event, snapshot: Any = None) -> int:
-        """Hand an event to the recording; returns its row."""
+        """Send an event to the recording; returns its index."""
         return self.sink(event, snapshot)
 
     def number(self, t: TensorBase, line: SourceLine | None = None, name: str = "") -> int:
-        """The number of a tensor, entered with what is known of it when it is new."""
+        """Return the number of a tensor; a new one is added with its facts."""
         table = self.sink.tensors
         known = table.known(t)
         if known is not None:
@@ -162,29 +173,29 @@ class Watching:
         return self.enter(t, line, name)
 
     def numbers(self, tensors: Sequence[TensorBase], line: SourceLine | None = None) -> list[int]:
-        """The numbers of several tensors, of which most are known."""
+        """Return the numbers of several tensors, most of which are known."""
         known = self.sink.tensors.numbers(tensors)
         if None not in known:
             return known  # type: ignore[return-value]
         return [self.enter(t, line, "") if n is None else n for t, n in zip(tensors, known, strict=True)]
 
     def has_gradient(self, leaf: int, gradient: TensorBase, number: int) -> None:
-        """A tensor with a number is a leaf's ``.grad``."""
+        """Note that a tensor with a number is a leaf's ``.grad``."""
         self.gradients.belongs(number, self.memory(gradient), gradient._array.size, leaf)
 
     def memory(self, t: TensorBase) -> int | None:
-        """The number of a known tensor's memory."""
+        """Return the number of a known tensor's memory."""
         return self.sink.tensors.memory(memory_of(t._array))
 
     def describe_anew(self, t: TensorBase) -> None:
-        """A tensor has got other memory: what is known of it is as of now."""
+        """Update the facts of a tensor that got other memory."""
         memory, layout = t._array, None
         if memory.base is not None:
             memory, layout = memory_of(memory), layout_of(memory)
         self.sink.tensors.moved(t, *shape_and_dtype(t._sig), layout, memory)
 
     def enter(self, t: TensorBase, source: SourceLine | None, name: str) -> int:
-        """Number a tensor that is new."""
+        """Number a new tensor."""
         memory, layout = t._array, None
         if memory.base is not None:
             memory = memory_of(memory)
@@ -217,22 +228,22 @@ class Watching:
 
 
 _shapes: BoundedDict[Any, ShapeAndDtype] = BoundedDict(10_000)
-"""Shape and name of the dtype by the pair of both that the engine has for each."""
+"""Shape and dtype name by the engine's own pair of both."""
 
 
 def shape_and_dtype(sig: Any) -> ShapeAndDtype:
-    """What a recording says of the pair of shape and dtype that the engine has for each tensor."""
+    """Return shape and dtype name for the engine's own pair of both."""
     return _shapes.get(sig) or _shape_of(sig)
 
 
 def _shape_of(sig: Any) -> ShapeAndDtype:
-    """Look at a shape for the first time."""
+    """Return the same for a new pair."""
     found = _shapes[sig] = (tuple(sig.shape), sig.dtype.name)
     return found
 
 
 def version(t: TensorBase) -> int:
-    """How often a tensor's memory was written, without making a record of it."""
+    """Return the version counter of a tensor's memory, without creating one."""
     meta = t._meta
     return 0 if meta is None or meta.storage is None else meta.storage.version
 
@@ -248,31 +259,31 @@ class Observer:
 
 
 def guarded(method: F) -> F:
-    """Let an observer's method run only on watched threads, unheard by the program, and keep its failures from that.
+    """Run an observer's method only on watched threads, unobserved, and keep its failures from the program.
 
-    What it reads of tensors asks no ``__torch_function__``.
+    Its reads of tensors do not call ``__torch_function__``.
     """
 
     @functools.wraps(method)
     def call(self: Observer, *args: Any) -> None:
         here = self.watching.local.state
-        if here.deaf:
+        if here.suppressed:
             return
         overriding = HERE
         before = overriding.all_off
-        here.deaf = overriding.all_off = True
+        here.suppressed = overriding.all_off = True
         try:
             method(self, *args)
         except BaseException as failure:  # never the program's business
             report_problem(self.watching, failure)
         finally:
-            here.deaf, overriding.all_off = here.quiet, before
+            here.suppressed, overriding.all_off = here.quiet, before
 
     return call  # type: ignore[return-value]
 
 
 def report_problem(watching: Watching, failure: BaseException) -> None:
-    """Say in the recording that something could not be recorded; what is the program's business is raised again."""
+    """Record that something could not be recorded; raises errors that concern the program."""
     try:
         watching.sink.tensors.fill()
     except Exception as another:  # a broken sink must not break the program

@@ -1,7 +1,7 @@
 """The PyTorch that the program imported.
 
-It is remembered from its first use on: a program may put another module into ``sys.modules`` in its place, or take it
-out, and goes on with the PyTorch that it has; what is replaced in that one must still work, and be put back.
+It is kept from its first use on: a program may replace it in ``sys.modules``, or remove it, and still use the PyTorch
+that it has; our replacements in that one must keep working, and be undone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ....locks import once
 
 
 class _Library:
-    """Holds the module; until it is asked for, nothing."""
+    """Holds the module, once it was requested."""
 
     @once
     def torch(self) -> Any:
@@ -29,7 +29,7 @@ LIBRARY = _Library()
 def loaded_torch() -> Any:
     """Return the torch module if the program has imported it completely, else None.
 
-    What else goes by its name, such as a stand-in of a test, or ourselves, is not PyTorch.
+    Other modules with its name, such as a test's substitute, or our own package, are not PyTorch.
     """
     torch = vars(LIBRARY).get("torch") or sys.modules.get("torch")
     if not isinstance(torch, ModuleType) or torch.__name__ != "torch":

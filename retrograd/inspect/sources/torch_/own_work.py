@@ -31,7 +31,7 @@ def _folder() -> str:
 
 
 def is_of_torch(func: Any) -> bool:
-    """Whether a function, its code, or an attribute of a class is PyTorch's and none of the program's."""
+    """Whether a function, its code, or a class attribute is PyTorch's own, not the program's."""
     kind = type(func)
     if kind is FunctionType:
         return is_of_torch(func.__code__)
@@ -54,14 +54,14 @@ class _OwnWork:
         self._tensor, self._held = torch.Tensor, vars(torch.Tensor)
         self._in_c = vars(torch._C.TensorBase)
         self._detach = self._in_c["detach"]
-        self._disabled, self._count_modes = private().unheard, private().count_modes
+        self._disabled, self._count_modes = private().unobserved, private().count_modes
         self._length = len(self._held) - len(self.patches())
-        """Entries of the class where the program has patched nothing."""
+        """Number of entries of an unpatched class."""
         self._lock, self.depth = reentrant_lock(), 0
         self._hidden: dict[str, Any] = {}
 
     def patches(self) -> dict[str, Any]:
-        """Return what the program has put in the place of methods and attributes of tensors."""
+        """Return the program's replacements of tensor methods and attributes."""
         found = {}
         for name, value in self._held.items():
             original = self._in_c.get(name)
@@ -72,7 +72,7 @@ class _OwnWork:
         return found
 
     def is_unpatched(self) -> bool:
-        """Whether it is known without a look at each that the program has patched nothing."""
+        """Whether the class is known to be unpatched without checking each entry."""
         return len(self._held) == self._length and self._held.get("detach") is self._detach
 
     def is_needless(self) -> bool:
@@ -80,7 +80,7 @@ class _OwnWork:
         return self.is_unpatched() and not self._count_modes()
 
     def begin(self) -> AbstractContextManager[Any]:
-        """Return what is to be entered around work of ours."""
+        """Return the context manager for our own work."""
         if self.is_unpatched():
             return self._disabled()  # type: ignore[no-any-return]
         if not self.depth and not self.patches():
@@ -89,7 +89,7 @@ class _OwnWork:
         return _Unpatched(self)
 
     def hide(self) -> None:
-        """Let tensors be what PyTorch makes them."""
+        """Remove the program's patches."""
         with self._lock:
             self.depth += 1
             if self.depth == 1:
@@ -98,7 +98,7 @@ class _OwnWork:
                     delattr(self._tensor, name)
 
     def show(self) -> None:
-        """Put the patches of the program back."""
+        """Restore the program's patches."""
         with self._lock:
             self.depth -= 1
             if self.depth == 0:
@@ -107,10 +107,10 @@ class _OwnWork:
 
 
 class _Unpatched:
-    """Work of ours while the program has patched methods of tensors."""
+    """Our own work while the program has patched methods of tensors."""
 
     def __init__(self, around: _OwnWork) -> None:
-        self._around, self._disabled = around, private().unheard()
+        self._around, self._disabled = around, private().unobserved()
 
     def __enter__(self) -> None:
         self._around.hide()
@@ -127,15 +127,15 @@ def _of_process() -> _OwnWork:
 
 
 def asked_by_nobody() -> Callable[[], bool]:
-    """Return a function that says whether ``own_work`` is needless for reading plain tensors."""
+    """Return a function that checks whether ``own_work`` is needless for reading plain tensors."""
     return _of_process().is_needless
 
 
 def own_work() -> AbstractContextManager[Any]:
-    """Return the context in which we look at tensors of the program."""
+    """Return the context manager in which our code may use tensors of the program."""
     return _of_process().begin()
 
 
 def is_patched() -> bool:
-    """Whether the program has replaced methods or attributes of tensors just now, which this thread may have hidden."""
+    """Whether the program currently replaces tensor methods or attributes, which this thread may have hidden."""
     return _of_process().depth > 0 or type(own_work()) is _Unpatched

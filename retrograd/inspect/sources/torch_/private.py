@@ -1,6 +1,6 @@
 """Private names of PyTorch that we call: each is looked up once, here, with its substitute.
 
-A release without one of them loses the feature named beside it and nothing else: the program runs as it would alone.
+A release without one of them loses only the feature named beside it: the program runs as it would unwatched.
 Names of attributes of tensors and nodes (``_version``, ``_base``, ``_sequence_nr``) are used where they are read,
 inside ``own_work``, whose failures are noted and go no further.
 """
@@ -16,7 +16,7 @@ from .library import LIBRARY
 
 
 class _Name(NamedTuple):
-    """One function: where PyTorch has it or had it, what to call where it is gone, and what is lost then."""
+    """One function: where PyTorch has or had it, a substitute, and what is lost without it."""
 
     places: tuple[str, ...]
     instead: Callable[..., Any] | None
@@ -41,7 +41,7 @@ _NAMES = {
         ("overrides._len_torch_function_stack", "_C._len_torch_function_stack"), None, "calls are not recorded"
     ),
     "mode_at": _Name(("_C._get_function_stack_at",), None, "calls are not recorded"),
-    "unheard": _Name(
+    "unobserved": _Name(
         ("_C.DisableTorchFunction", "_C.DisableTorchFunctionSubclass"),
         nullcontext,
         "the program's modes may see what is read of its tensors",
@@ -78,25 +78,25 @@ class Private:
     """What this release of PyTorch has."""
 
     sequence_number: Any
-    """Counts the nodes that the thread has made."""
+    """Returns the number of nodes that the thread has made."""
     push_mode: Any
     pop_mode: Any
     count_modes: Any
     mode_at: Any
-    unheard: Any
-    """A context in which no mode and no class of the program is asked."""
+    unobserved: Any
+    """A context manager in which no mode and no class of the program is called."""
     tracing_state: Any
     is_compiling: Any
     running_node: Any
     count_dispatch_modes: Any
     transform: Any
-    """The innermost transform of the thread, and ``transforms`` all of them."""
+    """Returns the innermost transform of the thread; ``transforms`` returns all."""
     transforms: Any
     is_wrapped: Any
     unwrap: Any
     is_in_a_job: Any
     default_store: Any
-    """Where the processes of a job find each other; None of what a PyTorch without gloo has not."""
+    """Returns the store where the processes of a job find each other; None without gloo."""
     prefix_store: Any
     gloo: Any
     gather_options: Any
@@ -107,7 +107,7 @@ class Private:
     def __init__(self, torch: Any) -> None:
         self.torch = torch
         self.lost: list[str] = []
-        """A sentence for each name that is gone and whose loss can be noticed."""
+        """A sentence for each missing name whose loss can be noticed."""
         for attribute, name in _NAMES.items():
             found = next((one for place in name.places if (one := _at(torch, place)) is not None), None)
             setattr(self, attribute, name.instead if found is None else found)
@@ -122,7 +122,7 @@ class Private:
 
     @property
     def hears_calls(self) -> bool:
-        """Whether a mode can be put on a thread and taken off again."""
+        """Whether a mode can be pushed on a thread's stack and popped again."""
         return None not in (self.push_mode, self.pop_mode, self.count_modes, self.mode_at)
 
     def modes(self) -> list[Any]:
@@ -139,7 +139,7 @@ def _at(torch: Any, path: str) -> Any:
 
 
 HELD: list[Private] = []
-"""Those that were looked up; a list, since torch.compile warns of cached functions that it follows."""
+"""The instances; a list, since torch.compile warns of cached functions that it traces."""
 
 
 def private() -> Private:

@@ -10,7 +10,7 @@ from ...program.signals import reraise_from_handler
 from .own_work import own_work
 
 PROBLEMS: list[str] = []
-"""The first of them with their tracebacks, for our own tests."""
+"""The first failures with their tracebacks, for our own tests."""
 LISTENERS: list[Callable[[str], None]] = []
 """Called with each problem, to note it in the current recordings."""
 _MOST = 20
@@ -25,13 +25,13 @@ def note_problem(problem: BaseException) -> None:
 
 
 def tell(sentence: str) -> None:
-    """Tell the recordings under way that something is missing in them."""
+    """Note in the current recordings that something is missing in them."""
     for listener in tuple(LISTENERS):
         listener(sentence)
 
 
 def unseen(report: Callable[..., Any], *args: Any) -> None:
-    """Report something without being seen by modes; what goes wrong is no business of the program."""
+    """Call ``report`` unobserved by modes; failures do not reach the program."""
     try:
         with own_work():
             report(*args)
@@ -40,7 +40,7 @@ def unseen(report: Callable[..., Any], *args: Any) -> None:
 
 
 def safely(step: Callable[..., Any], *args: Any) -> Any:
-    """Do something for ourselves and return what it returns, None where it failed."""
+    """Return the result of ``step``, None if it failed."""
     try:
         return step(*args)
     except Exception as problem:

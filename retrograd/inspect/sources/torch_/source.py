@@ -34,7 +34,7 @@ NO_GRAPH = (
 
 
 class _Facts:
-    """What the walk asks about PyTorch's nodes."""
+    """What the walk needs to know about PyTorch's nodes."""
 
     engine = "torch"
 
@@ -43,7 +43,7 @@ class _Facts:
         self.plain_tensors = frozenset({torch.Tensor, torch.nn.Parameter})
 
     def kind(self, node_type: type) -> str:
-        """Tell leaves, custom Functions and CopySlices from ordinary operators."""
+        """Distinguish leaves, custom Functions and CopySlices from ordinary operators."""
         if node_type.__name__ == "AccumulateGrad":
             return "leaf"
         if self._function is not None and issubclass(node_type, self._function):
@@ -51,7 +51,7 @@ class _Facts:
         return "copy" if node_type.__name__ == "CopySlices" else "op"
 
     def saved_bytes(self, order: list[Node]) -> list[int | None]:
-        """PyTorch does not know without unpacking."""
+        """Return None for each: PyTorch does not know without unpacking."""
         return [None] * len(order)
 
 
@@ -98,10 +98,10 @@ class TorchSource:
         repeats: Repeats | None = None,
         ask_saved: bool = False,
     ) -> tuple[Graph, list[Node]]:
-        """Take a snapshot of a graph, and return its nodes as well; the names that leaves have go into the table, too.
+        """Take a snapshot of a graph and return it with its nodes; names of leaves are also set in the table.
 
-        With ``repeats`` one that is like an earlier one is not walked into columns again; with ``ask_saved`` nodes are
-        asked what they keep.
+        With ``repeats`` the columns of an equal earlier graph are reused; with ``ask_saved`` the saved tensors of nodes
+        are read.
         """
         torch = loaded_torch()
         with own_work():
@@ -139,11 +139,11 @@ class TorchSource:
             remove()
 
     def watch(self, sink: Sink, *, every_thread: bool = True, level: str = "graph") -> AbstractContextManager[None]:
-        """Report every backward pass to the sink, whether PyTorch is imported already or later."""
+        """Send every backward pass to the sink, whether PyTorch is imported already or later."""
         return WATCHER.watch(sink, self, every_thread=every_thread, level=level)
 
     def steps(self, look: Callable[[Ran], None]) -> AbstractContextManager[None]:
-        """Show each node that runs on this thread."""
+        """Call ``look`` for each node that runs on this thread."""
         return stepping(look, self._nodes_behind, WATCHER.origins)
 
     def gradient(self, tensor: Any) -> Gradient:
@@ -156,11 +156,11 @@ class TorchSource:
             return Gradient(tensor.is_leaf, tensor.requires_grad, tensor.retains_grad, value, hidden)
 
     def replay(self) -> TorchReplay:
-        """Return how Functions are run again."""
+        """Return what runs Functions again."""
         return TorchReplay()
 
     def _nodes_behind(self, roots: list[Any]) -> list[Node]:
-        """Return the nodes that a run from these roots can reach: none where PyTorch is about to refuse it."""
+        """Return the nodes that a pass from these roots can reach; none if PyTorch is about to reject it."""
         torch = loaded_torch()
         with own_work():
             try:
@@ -184,19 +184,19 @@ def _name(table: TensorTable | None, snapshot: Graph, leaves: dict[int, Any], pa
 
 
 def _is_parameter(leaf: Any, parameter: type) -> bool:
-    """What ``isinstance`` says, which for a tensor of the program's own class calls its ``__getattr__``."""
+    """Return what ``isinstance`` would, which for a tensor of the program's own class calls its ``__getattr__``."""
     return parameter in type(leaf).__mro__ or bool(vars(leaf).get("_is_param"))
 
 
 def _read(gradient: Any) -> Any:
-    """Return the entries of a gradient that a hook is given."""
+    """Return the entries of a gradient that a hook receives."""
     torch = loaded_torch()
     with own_work(), torch.no_grad():
         return _entries(torch, gradient.detach())
 
 
 def _entries(torch: Any, gradient: Any) -> Any:
-    """Return the entries of a gradient as an array, of a sparse one those that it has; None if nobody can read them."""
+    """Return the entries of a gradient as an array, for a sparse one the stored ones; None if unreadable."""
     try:
         if gradient.layout == torch.sparse_coo:
             gradient = gradient.coalesce().values()

@@ -1,4 +1,4 @@
-"""Writes events of backward passes: their arguments, how each ended, and what arrived in leaves."""
+"""Writes events of backward passes: their arguments, how each ended, and the gradients that arrived in leaves."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..base import Watch
 
 
 class Asked(NamedTuple):
-    """What a call of ``backward`` or ``grad`` asks for."""
+    """Arguments of a call of ``backward`` or ``grad``."""
 
     api: str
     """``"backward"`` or ``"grad"``."""
     roots: Sequence[Any]
     inputs: Sequence[Any]
     weights: Sequence[Any]
-    """Given gradients that have a history, or begin one, where what is computed of them has one, too."""
+    """Given gradients that have a history, or begin one, if the results have one, too."""
     gradients_given: bool
     retain_graph: bool
     create_graph: bool
@@ -35,7 +35,7 @@ class BackwardPass:
         self.watch, self.line, self.number = watch, line, number
         self._api, self._retains = asked.api, asked.create_graph
         self._sources: list[int] = []
-        """Tensors that results of ``grad`` were computed from."""
+        """Tensors from which results of ``grad`` were computed."""
         self._last: Event | None = None
         self.data: dict[str, Any] = {
             "run": number,
@@ -52,14 +52,14 @@ class BackwardPass:
             self._sources = [*self.data["inputs"], *watch.numbers(asked.weights, line)]
 
     def begins(self, line: SourceLine | None) -> Event:
-        """Return the event of its run, which is to be sent."""
+        """Return the event of its start, which is to be sent."""
         self.line, self._last = line, Event("backward", source=line, data=self.data)
         return self._last
 
     def ended(
         self, line: SourceLine | None, error: BaseException | None, measured: dict[str, Any], *, refused: bool = False
     ) -> None:
-        """The run is over, or was ``refused`` before anything ran."""
+        """Send the event of its end, or that it was ``refused`` before anything ran."""
         if "seconds" in measured:
             measured = {**measured, "began": round(time.perf_counter() - measured["seconds"], 6)}
         raised = {} if error is None else described(error)
@@ -69,7 +69,7 @@ class BackwardPass:
         self.watch.sink(self._last)
 
     def failed(self, line: SourceLine | None, error: BaseException) -> None:
-        """The call raised: it was refused, or its run has ended and was found wanting."""
+        """Send that the call raised: it was rejected, or failed a check after its pass."""
         if self._last is None:
             self.watch.sink(self.begins(line))
             self.ended(line, error, {}, refused=True)
@@ -77,7 +77,7 @@ class BackwardPass:
             self._last.data |= described(error)
 
     def returned(self, gradients: Sequence[Any], line: SourceLine | None) -> None:
-        """Say where the gradients that ``grad`` returned come from; without ``create_graph`` they are cut off."""
+        """Send the origins of the gradients that ``grad`` returned; without ``create_graph`` they are cut off."""
         if self._api != "grad" or self.watch.level != "full":
             return
         table = self.watch.sink.tensors
@@ -92,7 +92,7 @@ class BackwardPass:
 
 
 def described(error: BaseException) -> dict[str, str]:
-    """Say what a call raised."""
+    """Return the text of an exception."""
     try:
         text = str(error)
     except Exception as failure:
@@ -102,13 +102,13 @@ def described(error: BaseException) -> dict[str, str]:
 
 
 class Arrived(NamedTuple):
-    """What is known of a gradient that arrived in a leaf."""
+    """A gradient that arrived in a leaf."""
 
     size: int
     norm: float | None
-    """None where nothing was read."""
+    """None if nothing was read."""
     zeros: int | None
-    """None where only the norm was taken; ``low`` and ``high`` are the ends of its range."""
+    """None if only the norm was computed; ``low`` and ``high`` are the ends of its range."""
     low: float | None
     high: float | None
 
@@ -116,7 +116,7 @@ class Arrived(NamedTuple):
 def accumulation(
     leaf: int, before: str, version: int, run: int | None, arrived: Arrived, summary: Values | None
 ) -> dict[str, Any]:
-    """Describe what arrived in a leaf; ``summary`` is of a gradient with entries that are not finite."""
+    """Return the data of a gradient that arrived in a leaf; ``summary`` is for one with non-finite entries."""
     data: dict[str, Any] = {"tensor": leaf, "version": version}
     if before:
         data["before"] = before

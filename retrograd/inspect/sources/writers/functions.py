@@ -16,20 +16,20 @@ from ..function_facts import code_of, definition, kept_on_ctx
 
 
 class Checkpoints(threading.local):
-    """Knows the blocks that run on each thread."""
+    """The running blocks of each thread."""
 
     def __init__(self) -> None:
         self._running: list[list[tuple[Watch, int, Event]]] = []
-        """Innermost last: in which recordings they began, at which row, by which event."""
+        """Innermost last: recordings, indices and events of their beginnings."""
 
     def begin(
         self, watches: Iterable[Watch], action: str, data: dict[str, Any], line: SourceLine | None, run: int | None
     ) -> None:
-        """A block begins (``"forward"``), or is computed again (``"recompute"``)."""
+        """Note that a block begins (``"forward"``), or is recomputed (``"recompute"``)."""
         self._running.append([(watch, *_send(watch, action, data, line, run)) for watch in watches])
 
     def end(self, data: dict[str, Any], line: SourceLine | None, run: int | None) -> None:
-        """It has ended: both events say where the stretch between them lies."""
+        """Note that it has ended: both events get the range of events between them."""
         for watch, row, begun in self._running.pop() if self._running else ():
             end, ended = _send(watch, "ended", data, line, run)
             for event in (begun, ended):
@@ -48,7 +48,7 @@ def _send(
 
 
 class Applied(NamedTuple):
-    """A Function that was applied."""
+    """An applied Function."""
 
     cls: Any
     args: Sequence[Any]
@@ -57,20 +57,20 @@ class Applied(NamedTuple):
     changed: Sequence[Any]
     """Tensors among the arguments that forward wrote into, and did not return."""
     ctx: Any
-    """What forward could store things on; None where backward will not come by."""
+    """The context object; None if there will be no backward."""
     node: int | None
-    """Number of its node, counted from the beginning of the recording."""
+    """Number of its node, relative to the beginning of the recording."""
 
 
 class Functions:
-    """Tells of the Functions of one engine; how those of libraries are written is no business of the user."""
+    """Sends the Functions of one engine; how those of libraries are written is of no interest to the user."""
 
     def __init__(self, tensor: type, rule_of: Callable[[Any], Any]) -> None:
-        """``tensor``: the class of all tensors; ``rule_of`` returns the backward rule of a class."""
+        """``tensor`` is the class of all tensors; ``rule_of`` returns the backward rule of a class."""
         self._tensor, self._rule_of = tensor, rule_of
 
-    def is_told(self, cls: Any) -> bool:
-        """Whether uses of a Function are reported: not those of the engine's own."""
+    def is_reported(self, cls: Any) -> bool:
+        """Whether uses of a Function are reported: the engine's own are not."""
         code = code_of(cls.forward)
         return code is not None and not is_foreign(code)
 
@@ -80,7 +80,7 @@ class Functions:
         return code is not None and is_users(code)
 
     def applied(self, watch: Watch, one: Applied, run: int | None, line: SourceLine | None) -> None:
-        """A Function was applied."""
+        """Send that a Function was applied."""
         own, outputs = self.is_users(one.cls), list(one.outputs)
         inputs = [value for value in one.args if isinstance(value, self._tensor)]
         given, made = watch.numbers(inputs, line), watch.numbers(outputs, line)
@@ -101,9 +101,9 @@ class Functions:
     def returned(
         self, watch: Watch, cls: Any, node: int, arguments: int, returned: Any, run: int | None, *, spread: bool
     ) -> None:
-        """A backward rule of the user returned, for so many arguments of forward.
+        """Send what a user's backward rule returned, for so many arguments of forward.
 
-        ``spread``: entries of a gradient that it got share memory.
+        ``spread``: entries of its incoming gradient share memory.
         """
         gradients = list(returned) if isinstance(returned, tuple) else [returned]
         data: dict[str, Any] = {"action": "backward", "node": node, "argument_count": arguments}

@@ -11,11 +11,11 @@ from ...recording.events import Event
 from ..base import Sink
 
 _GIVEN_GRADIENTS = ("tensor", "node-pre")
-"""Kinds of hooks that are given the gradient before anybody else."""
+"""Kinds of hooks that get the gradient before anything else."""
 
 
 class _Registered(NamedTuple):
-    """A hook as its events describe it."""
+    """The fields of a hook's events."""
 
     kind: str
     on: dict[str, Any]
@@ -30,7 +30,7 @@ class Hooks:
         self._known: BoundedDict[int, _Registered] = BoundedDict(100_000)
 
     def registered(self, handle: int, kind: str, hook: Any, on: dict[str, Any], line: SourceLine | None) -> None:
-        """A hook was registered on this: a tensor, a node, or a module by number and type."""
+        """Send that a hook was registered on ``on``: a tensor, a node, or a module by number and type."""
         name = getattr(hook, "__qualname__", None) or getattr(hook, "__name__", None) or type(hook).__name__
         if (given := _return_line(hook)) and "method" in on:
             on = {**on, "returns": given}
@@ -38,13 +38,13 @@ class Hooks:
         self._send("registered", registered, line)
 
     def removed(self, handle: int, line: SourceLine | None) -> None:
-        """A handle was removed."""
+        """Send that a hook was removed."""
         known = self._known.pop(handle, None)
         if known is not None:
             self._send("removed", known, line)
 
     def ran(self, handle: int, run: int | None, *, returned: bool, in_place: bool, zeroed: bool) -> None:
-        """A hook ran; one that was registered before the recording is unknown."""
+        """Send that a hook ran; one that was registered before the recording is unknown."""
         known = self._known.get(handle)
         if known is None:
             return
@@ -62,7 +62,7 @@ class Hooks:
 
 
 def _return_line(hook: Any) -> int:
-    """Return the line at which a function first returns a value other than None, 0 for one that never does."""
+    """Return the first line at which a function returns a value other than None, 0 if there is none."""
     code = getattr(hook, "__code__", None)
     before: Any = None
     for one in dis.get_instructions(code) if code is not None else ():

@@ -11,15 +11,15 @@ from ...recording.events import Event
 from ...recording.tensor_table import TensorTable
 
 _MOST = 1_000
-"""Gradients of which some may have died that are remembered beside twice as many as live."""
+"""Gradients, possibly dead, that are kept in addition to twice as many as live."""
 
 
 class _Gradient(NamedTuple):
-    """The gradient that was seen last in some memory."""
+    """The gradient that was last seen in a memory."""
 
     number: int
     size: int
-    """How many entries it has."""
+    """Its number of entries."""
 
 
 class Gradients:
@@ -34,7 +34,7 @@ class Gradients:
         self._most = _MOST
 
     def belongs(self, gradient: int, memory: int | None, size: int, leaf: int) -> None:
-        """A tensor of so many entries is the ``.grad`` of a leaf."""
+        """Note that a tensor with so many entries is the ``.grad`` of a leaf."""
         self.leaves[gradient] = leaf
         if len(self.leaves) > self._most:
             self._forget_dead()
@@ -42,7 +42,7 @@ class Gradients:
             self._in[memory] = _Gradient(gradient, size)
 
     def leaf_of(self, tensor: int, memory: int | None, size: int) -> int | None:
-        """Return the leaf whose gradient a tensor of so many entries is, or lies in the whole memory of."""
+        """Return the leaf whose gradient a tensor with so many entries is, or covers."""
         leaf = self.leaves.get(tensor)
         seen = None if memory is None or leaf is not None else self._in.get(memory)
         return leaf if seen is None or seen.size != size else self.leaves.get(seen.number)
@@ -63,7 +63,7 @@ def leaf_event(
     names: Sequence[str] = (),
     **more: Any,
 ) -> Event:
-    """Return the event of a changed leaf; ``names`` is how the line spells it, ``more`` is added to its data."""
+    """Return the event of a changed leaf; ``names`` are its texts in the line, ``more`` is added to its data."""
     data: dict[str, Any] = {"tensor": leaf, "names": list(names), "change": change, **more, "stack": stack}
     if run is not None:
         data["run"] = run
@@ -71,7 +71,7 @@ def leaf_event(
 
 
 def read_event(tensor: Any, number: int, line: SourceLine | None, run: int | None, names: Sequence[str] = ()) -> Event:
-    """Return the event of a read of ``.grad``: of a leaf that has none, or of a tensor that is not a leaf."""
+    """Return the event of a read of ``.grad``: of a leaf without one, or of a tensor that is not a leaf."""
     data: dict[str, Any] = {"tensor": number, "names": list(names), "leaf": tensor.is_leaf}
     data["retains_grad"] = tensor.retains_grad
     if run is not None:

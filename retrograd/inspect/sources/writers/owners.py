@@ -20,11 +20,11 @@ from ..optimizer_settings import GroupSettings, SettingsLines
 from ..step_effects import Reader, StepEffects
 
 _LOOKS = 3
-"""How often the variable of an optimizer is looked for: it is not there yet while the optimizer is made."""
+"""How often an optimizer's variable is searched for: it does not exist yet while the optimizer is made."""
 
 
 def tell_module(watch: Watch, called: Called) -> None:
-    """Say which parameters a module holds that was called outside of others, and under which names."""
+    """Send the parameters, with names, of a module that was called outside of others."""
     module = called.module
     named = held_parameters(module)
     numbers = watch.numbers([parameter for _, parameter in named])
@@ -50,37 +50,37 @@ def tell_module(watch: Watch, called: Called) -> None:
 
 @dataclass(slots=True)
 class _Step:
-    """A step under way."""
+    """A running step."""
 
-    told: list[tuple[Watch, Event]] = field(default_factory=list)
-    """In which recordings, and by which event."""
+    events: list[tuple[Watch, Event]] = field(default_factory=list)
+    """Recordings and their events for this step."""
     closure: bool = False
 
 
 class Optimizers:
-    """Tells what optimizers do, each time to whichever recordings want to know."""
+    """Sends the actions of optimizers to the recordings that want them."""
 
     def __init__(self, reader: Reader, tensor: type, in_group: Callable[[], bool]) -> None:
-        """``tensor``: the class of all tensors; ``in_group``: whether other processes may hold the same parameters."""
+        """``tensor`` is the class of all tensors; ``in_group``: whether other processes may hold the same ones."""
         self._tensor, self._in_group = tensor, in_group
         self._numbers = ObjectNumbers()
         self._names: BoundedDict[int, tuple[str, int]] = BoundedDict(1_000)
-        """By number, what an optimizer is called, and how often it may still be looked for."""
+        """By number: name of an optimizer, and how often it may still be searched for."""
         self._settings = GroupSettings()
         self._settings_lines = SettingsLines()
         self._placed: BoundedDict[tuple[Sequence[int], ...], dict[str, int]] = BoundedDict(1_000)
-        """Sizes of groups, and the numbers of their parameters -> these by place, which events share."""
+        """Sizes of groups, and numbers of their parameters -> parameters by position, shared by events."""
         self._effects = StepEffects(reader)
         self._steps: BoundedDict[int, _Step] = BoundedDict(1_000)
         """Running steps, by number."""
 
     def works(self, watches: Iterable[Watch], action: str, optimizer: Any, caller: FrameType) -> None:
-        """An optimizer was made, clears gradients or steps, or the closure of its step was evaluated."""
+        """Send that an optimizer was made, clears gradients or steps, or that its step's closure was evaluated."""
         owner, groups = self._numbers.of(optimizer), attribute(optimizer, "param_groups")
         held, sizes = list(_held(groups)), tuple([len(group["params"]) for group in groups])
         line, settings = source_line(user_frame(caller)), self._settings.of(groups)
-        told: dict[str, Any] = {"action": action, "type": type(optimizer).__name__, "owner": owner}
-        told["name"] = self._name(owner, optimizer, caller)
+        described: dict[str, Any] = {"action": action, "type": type(optimizer).__name__, "owner": owner}
+        described["name"] = self._name(owner, optimizer, caller)
         step, effects = _Step(), dict[str, list[int]]()
         listening = tuple(watches)
         if action in ("step", "evaluated") and any(watch.level == "full" for watch in listening):
@@ -92,37 +92,37 @@ class Optimizers:
             numbers = watch.numbers(held, line)
             if action == "made":
                 name_after_modules(watch.sink.tensors, held, caller, self._tensor)
-            data = {**told, "parameters": self._by_place(sizes, tuple(numbers)), "settings": settings}
+            data = {**described, "parameters": self._by_place(sizes, tuple(numbers)), "settings": settings}
             if (set_at := self._settings_lines.of(owner, settings, watch.sink.files)) is not None:
                 data["set_at"] = list(set_at)
                 watch.sink.mention(set_at)
-            event = Event("optimizer", told["type"], line, data)
+            event = Event("optimizer", described["type"], line, data)
             if watch.level == "full":
                 data |= {key: [numbers[place] for place in places] for key, places in effects.items()}
                 if action == "step":
-                    step.told.append((watch, event))
+                    step.events.append((watch, event))
                     self._add_held(data, "held_before", owner, numbers)
             watch.sink(event)
             if action == "step":
                 watch.sink.stepped(owner)
 
     def calls_closure(self, optimizer: Any) -> None:
-        """The step under way calls a closure of the program."""
+        """Note that the running step calls a closure of the program."""
         step = self._steps.get(self._numbers.of(optimizer))
         if step is not None and not step.closure:
             step.closure = True
-            for _, event in step.told:
+            for _, event in step.events:
                 event.data["closure"] = True
 
     def stepped(self, optimizer: Any) -> None:
-        """A step is over: say which parameters it left as they were."""
+        """Complete a step that is over: which parameters it left unchanged."""
         owner = self._numbers.of(optimizer)
         step = self._steps.pop(owner, None)
         if step is None:
             return
         held = list(_held(attribute(optimizer, "param_groups")))
         still = self._effects.end(owner, held)
-        for watch, event in step.told:
+        for watch, event in step.events:
             numbers = watch.numbers(held)
             event.data["still"] = [numbers[place] for place in still]
             self._add_held(event.data, "held_after", owner, numbers)
@@ -131,12 +131,12 @@ class Optimizers:
                 watch.sink(Event("optimizer", event.op, event.source, data))
 
     def scheduled(self, optimizer: Any, caller: FrameType) -> None:
-        """A schedule has set the rates of an optimizer."""
+        """Note that a schedule has set the rates of an optimizer."""
         settings = self._settings.of(attribute(optimizer, "param_groups"))
         self._settings_lines.scheduled(self._numbers.of(optimizer), settings, source_line(user_frame(caller)))
 
     def _name(self, owner: int, optimizer: Any, caller: FrameType) -> str:
-        """Return what the program calls an optimizer, or its class."""
+        """Return the program's name for an optimizer, or its class."""
         name, looks = self._names.get(owner, ("", _LOOKS))
         if looks:
             name = variable_of(optimizer, caller, deep=False)
@@ -144,7 +144,7 @@ class Optimizers:
         return name
 
     def _by_place(self, sizes: tuple[int, ...], numbers: tuple[int, ...]) -> dict[str, int]:
-        """Return the numbers of parameters by group and place."""
+        """Return the numbers of parameters by group and position."""
         known = self._placed.get((sizes, numbers))
         if known is None:
             names = (f"{group}.{place}" for group, size in enumerate(sizes) for place in range(size))
@@ -152,7 +152,7 @@ class Optimizers:
         return known
 
     def _add_held(self, data: dict[str, Any], key: str, owner: int, numbers: list[int]) -> None:
-        """Add what the parameters hold, by their numbers as texts, of one of several processes."""
+        """Add digests of the parameters, by number as text, if there are several processes."""
         if self._in_group():
             contents = zip(numbers, self._effects.contents(owner), strict=False)
             data[key] = {str(number): one for number, one in contents if one is not None}

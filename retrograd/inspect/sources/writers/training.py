@@ -42,7 +42,7 @@ class ModuleChanges:
 def tell_mode(
     watch: Watch, module: Any, number: int, changed: list[tuple[int, str]], training: bool, line: SourceLine | None
 ) -> None:
-    """The module of a number is switched, and with it those that ``switched`` has returned."""
+    """Send that a module was switched, and with it those that ``switched`` returned."""
     data: dict[str, Any] = {"type": type(module).__name__, "owner": number, "value": training}
     data["inputs"] = _known_within(watch, module)
     data |= {"modules": [number for number, _ in changed], "names": [path for _, path in changed][:_SHOWN]}
@@ -50,7 +50,7 @@ def tell_mode(
 
 
 def tell_load(watch: Watch, module: Any, state: Any, result: Any, line: SourceLine | None) -> None:
-    """Write the event of a state loaded into a module, if the result says how that went."""
+    """Send that a state was loaded into a module, if the result says how that went."""
     missing, unexpected = getattr(result, "missing_keys", None), getattr(result, "unexpected_keys", None)
     if not isinstance(state, Mapping) or missing is None or unexpected is None:
         return
@@ -67,7 +67,7 @@ def tell_load(watch: Watch, module: Any, state: Any, result: Any, line: SourceLi
 
 
 def tell_scaling(watch: Watch, function: str, given: Any, line: SourceLine | None) -> None:
-    """A loss was scaled, or an optimizer, which was given then, had its gradients unscaled or took a step."""
+    """Send that a loss was scaled, or that an optimizer's gradients were unscaled or its step was taken."""
     groups = getattr(given, "param_groups", ())
     data = {"inputs": _known(watch, [one for group in groups for one in group["params"]])}
     watch.sink(Event("scaling", function, line, data))
@@ -83,7 +83,7 @@ def tell_clip(
     *,
     read_once: bool,
 ) -> None:
-    """Gradients of these parameters are clipped, if they have any; ``read_once``: an iterator gave them."""
+    """Send that gradients of these parameters are clipped, if any; ``read_once``: an iterator was passed."""
     data: dict[str, Any] = {"inputs": watch.numbers(parameters, line), "bound": float(bound), "read_once": read_once}
     if run is not None:
         data["run"] = run
@@ -100,7 +100,7 @@ def _known(watch: Watch, tensors: Sequence[Any]) -> list[int]:
 
 
 def _depends_on_mode(module: Any) -> bool:
-    """Whether what a module computes depends on its mode: its ``forward`` reads ``training``, and drops something."""
+    """Whether a module's result depends on its mode: its ``forward`` reads ``training``, and drops something."""
     own = attributes_of(module)
     code = getattr(own.get("forward") or getattr(type(module), "forward", None), "__code__", None)
     drops_nothing = own.get("p", own.get("dropout")) == 0

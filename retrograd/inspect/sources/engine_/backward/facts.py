@@ -34,7 +34,7 @@ def array_of(t: Any) -> Any:
 # Reads from our nodes what the graph walk stores in the snapshot.
 
 NO_ARRAYS: frozenset[type] = frozenset({int, float, bool, str, type(None), Size, Sig})
-"""Classes of kept values that are no arrays and hold none."""
+"""Classes of saved values that contain no arrays."""
 
 
 class Facts:
@@ -45,10 +45,10 @@ class Facts:
 
     def __init__(self) -> None:
         self.saved_once: list[float | None] = []
-        """Bytes that each node keeps, memory that several keep counted for the one made first."""
+        """Bytes that each node saves, memory of several nodes counted for the oldest."""
 
     def kind(self, node_type: type) -> str:
-        """Tell leaves, custom Functions and CopySlices from operators."""
+        """Distinguish leaves, custom Functions and CopySlices from operators."""
         if issubclass(node_type, AccumulateGrad):
             return "leaf"
         if issubclass(node_type, BackwardCFunction):
@@ -58,7 +58,7 @@ class Facts:
     def saved_bytes(self, order: list[Node]) -> list[int | None]:
         """Add up the arrays that each node holds; None where hooks packed one, whose size only they know.
 
-        ``saved_once`` is filled on the way.
+        Also fills ``saved_once``.
         """
         seen: set[int] = set()
         found: list[int | None] = [0] * len(order)
@@ -84,7 +84,7 @@ class Facts:
 
 
 def memory_of(array: Any) -> Any:
-    """The array that owns an array's memory; between a strided view and what it shows NumPy keeps a holder of both."""
+    """Return the array that owns an array's memory; behind a strided view, NumPy keeps a holder of both."""
     while (base := array.base) is not None:
         if base.__class__ is not np.ndarray:
             base = getattr(base, "base", None)
@@ -95,7 +95,7 @@ def memory_of(array: Any) -> Any:
 
 
 def layout_of(array: Any) -> tuple[int, ...] | None:
-    """Where an array begins in the memory that it shares, and its strides, in entries; as if none ran backwards."""
+    """Return an array's offset in its memory, and its strides, in entries, ignoring their signs."""
     memory, size = memory_of(array), array.itemsize
     if not size or any(stride % size for stride in array.strides):
         return None
@@ -133,7 +133,7 @@ def _distinct(kept: Iterable[Any]) -> list[Any] | None:
 
 
 def _distinct_of_any(kept: Iterable[Any]) -> list[Any] | None:
-    """The same for values of any kind."""
+    """Return the same for values of any kind."""
     found: dict[int, Any] = {}
     waiting = list(kept)
     for value in waiting:  # grows while it is read

@@ -28,15 +28,15 @@ class Lines:
         self.tables: OriginTables | None = None
         self.memory: NameMemory | None = None
         self.modules: Callable[[], list[tuple[str, Any]]] = list
-        """Tells the outermost modules that were called, with their names."""
+        """Returns the outermost modules that were called, with their names."""
         self._begin = 0
-        """Number of the first node made under watch."""
+        """Number of the first node made while watching."""
         self._watching = 0
         self._lock = lock()
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        """Note lines until the block ends; what is known goes with the last watcher."""
+        """Note lines until the block ends; they are dropped with the last watcher."""
         with self._lock:
             self._watching += 1
             if self._watching == 1:
@@ -55,9 +55,9 @@ class Lines:
                     forget_callers()
 
     def follow(self, node: Node | None, user: FrameType | None, calling: FrameType | None, call: str) -> None:
-        """An operator was called, by the public function ``call``: note the user's line of its new node.
+        """Note the user's line of a new node, made by an operator that the public function ``call`` called.
 
-        Without one (in a ``forward``) only what was made before it is noted; ``calling`` is the engine's frame.
+        Without ``user`` (in a ``forward``) only earlier nodes are noted; ``calling`` is the engine's frame.
         """
         tables = self.tables
         if tables is None:
@@ -73,7 +73,7 @@ class Lines:
                 marks.note(number, number + 1, user, call)
 
     def follow_planned(self, node: Node | None, plan: Plan, user: FrameType, calling: FrameType) -> None:
-        """The same where the call was foreseen: its place need not be looked for, once it is known."""
+        """Do the same for a predicted call, whose position is looked up only once."""
         tables = self.tables
         marks = None if tables is None else tables.local.marks
         if marks is None or node is None or node._number < marks.end:
@@ -96,33 +96,33 @@ class Lines:
         marks.end = number + 1
 
     def inplace(self, op: Any, args: Any, node: Node | None, tensor: Any, inputs: Any) -> None:
-        """Note the user's line of the nodes of an in-place write, if it made some."""
+        """Note the user's line of the nodes made by an in-place write."""
         if self.tables is not None and node is not None:
             marks, caller = self.tables.here(self._begin), caller_of(getframe(1))
             call = caller.function or f"{spelled(op.name)}_"
             marks.note(marks.end, peek_number(), user_frame(getframe(1)), call, in_place=True)
 
     def backward_began(self, roots: list[tuple[Node, int]]) -> None:
-        """Nodes made from here on belong to the run."""
+        """Assign nodes made from now on to the pass."""
         if self.tables is not None:
             self.tables.here(self._begin).gap(peek_number(), None)
 
     def backward_ended(self, error: BaseException | None) -> None:
-        """Note the line of the run for what it made: the graph of the gradients."""
+        """Note the line of the pass for the nodes it made: the graph of the gradients."""
         if self.tables is not None:
             marks, number = self.tables.here(self._begin), peek_number()
             if number > marks.end:
                 marks.gap(number, user_frame(getframe(1)))
 
     def enter(self, scope: str, word: str = "") -> None:
-        """Nodes made on this thread from here on belong to a module; ``word`` is the class of a layer of ours."""
+        """Assign nodes made on this thread from now on to a module; ``word`` is the class of a layer of ours."""
         if self.tables is not None:
             marks = self.tables.here(self._begin)
             marks.gap(peek_number(), marks.line)
             marks.scope, marks.word = scope, word
 
     def module(self, scope: str, name: str) -> None:
-        """A module of this class runs in a scope."""
+        """Note that a module of this class runs in a scope."""
         if self.tables is not None:
             self.tables.classes[scope] = name
 
@@ -131,11 +131,11 @@ LINES = Lines()
 
 
 class Follower:
-    """Observes calls for ``LINES``, where nobody else does."""
+    """Observes calls for ``LINES`` if no other observer does."""
 
     def operation(self, op: Any, args: Any, node: Node | None, inputs: Any, outputs: Any, took: int) -> None:
-        """An operator was called."""
-        frame = getframe(2)  # not: this and who tells
+        """Note the call of an operator."""
+        frame = getframe(2)  # skips this frame and the caller
         if node is None:
             LINES.follow(node, None, frame, "")
             return
@@ -143,4 +143,4 @@ class Follower:
         LINES.follow(node, caller.frame, frame, caller.function or spelled(op.name))
 
     def close(self) -> None:
-        """Nothing is left behind."""
+        """Do nothing."""

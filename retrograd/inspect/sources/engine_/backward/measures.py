@@ -1,4 +1,4 @@
-"""Collects times and gradient statistics of the nodes of one backward pass; made into columns on first read."""
+"""Collects times and gradient statistics of the nodes of one backward pass, made into columns on first read."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .facts import array_of
 _GRADIENT = ("grad_norm", "grad_min", "grad_max", "grad_mean", "zero_share", "nan_count", "inf_count")
 _PASSED = ("out_norm", "out_zero_share", "out_nan_count", "out_inf_count", "out_tiny_share")
 _MANY = 10_000
-"""Nodes from which on a run is kept as columns at once: what they are made of takes several times their memory."""
+"""Nodes from which on a pass is kept as columns: the notes take several times their memory."""
 
 _Array, _ref = np.ndarray, weakref.ref
 Columns = dict[str, list[float | None]]
 
 
 class AllFigures(NamedTuple):
-    """All statistics of one gradient, as noted where it arrives and where it is passed on."""
+    """All statistics of one gradient, for where it arrives and where it is passed on."""
 
     arrived: tuple[float, ...]
     """Those of ``_GRADIENT``."""
@@ -41,29 +41,29 @@ class AllFigures(NamedTuple):
 
 
 class _Gradient:
-    """Dies at once."""
+    """An object that dies at once."""
 
 
 _NOBODY: tuple[weakref.ref[Any], None] = (Reference(_Gradient()), None)
-"""In place of a gradient that is not known: nothing, of which nothing is known."""
+"""Entry of an unknown gradient: a dead reference."""
 Figures = AllFigures | float
-"""Of a gradient of ordinary numbers in most runs the norm alone."""
+"""The norm alone for a gradient of ordinary numbers in most passes."""
 Ran = tuple[int, int | None, int | None, Figures | None, Figures | list[Figures] | None]
-"""A node that ran, or began to: its row, begin and end in ns, statistics of what arrived and of what it passed on."""
+"""A node that ran, or began to: index, begin and end in ns, statistics of incoming and outgoing gradients."""
 
 
 def arrived_figures(figures: Figures) -> tuple[float | None, ...]:
-    """The statistics of ``_GRADIENT``; None if not computed in this pass."""
+    """Return the statistics of ``_GRADIENT``; None if not computed in this pass."""
     return (figures, None, None, None, None, 0, 0) if isinstance(figures, float) else figures.arrived
 
 
 def _passed(figures: Figures) -> tuple[float | None, ...]:
-    """The statistics of ``_PASSED``."""
+    """Return the statistics of ``_PASSED``."""
     return (figures, None, 0, 0, 0.0) if isinstance(figures, float) else figures.passed
 
 
 class Measures:
-    """What is known of the nodes of one run, by row of its snapshot."""
+    """Measurements of the nodes of one pass, by index in its snapshot."""
 
     def __init__(
         self, snapshot: Graph, order: list[Node], saved: list[float | None], thread: int, *, whole: bool
@@ -74,15 +74,15 @@ class Measures:
         self._rows = dict(zip(map(id, order), count()))
         self._ran: list[Ran] = []
         self._running: list[tuple[Node, int | None]] = []
-        """Nodes that are running, with their places in ``_ran``."""
+        """Nodes that are running, with their indices in ``_ran``."""
         self._known: dict[int, tuple[weakref.ref[Any], Figures | None]] = {}
-        """Statistics by id of the array, of which many nodes take and pass on the same."""
+        """Statistics by id of the array, since several nodes receive and pass on the same one."""
         self._columns = partial(_columns, self._ran, len(order), thread, perf_counter_ns(), saved)
         # In the snapshot from the beginning: a hang is explained from a file that is saved while nodes run.
         snapshot.measure_later(self._columns, lasting=False)
 
     def figures(self, gradient: Any) -> Figures | None:
-        """Statistics of a gradient, worked out once for the node that makes it and those that take it or pass it on.
+        """Return the statistics of a gradient, computed once for the nodes that make, receive or pass it on.
 
         To be called while NumPy is quiet.
         """
@@ -90,7 +90,7 @@ class Measures:
         return found if reference() is gradient else self._taken(gradient)
 
     def _taken(self, gradient: Any) -> Figures | None:
-        """Those of a gradient that is not known."""
+        """Return the statistics of an unknown gradient."""
         found: Figures | None
         if gradient.__class__ is _Array and gradient.base is None:  # mostly
             found = (None if self._whole else ordinary_norm(gradient)) or figures_of(gradient, whole=self._whole)
@@ -104,7 +104,7 @@ class Measures:
         return found
 
     def _of_tensor(self, gradient: TensorBase) -> Figures | None:
-        """Those of a tensor; of a sparse one, whose entries are copied, they are known by itself."""
+        """Return the statistics of a tensor; of a sparse one, whose entries are copied, cached by itself."""
         if not gradient.is_sparse:
             return self.figures(gradient._array)
         found = figures_of(array_of(gradient), whole=self._whole)
@@ -112,7 +112,7 @@ class Measures:
         return found
 
     def _of_whole_memory(self, array: Any) -> Figures | None:
-        """Those of the array that an array is a transpose or another shape of."""
+        """Return the statistics of the array of which an array is a transpose or reshape."""
         base = array.base
         known = None if base is None else self._known.get(id(base))
         if known is None or base.size != array.size or base.dtype is not array.dtype or not array.flags.forc:
@@ -120,12 +120,12 @@ class Measures:
         return known[1] if known[0]() is base else None
 
     def forget(self) -> None:
-        """A gradient was changed in place."""
+        """Drop cached statistics: a gradient was changed in place."""
         self._known.clear()
 
     # -- nodes of a full run
     def begins(self, node: Node, grads: list[Any]) -> None:
-        """Note what a node starts with."""
+        """Note the incoming gradients of a node."""
         row, place = self._rows.get(id(node)), None
         if row is not None:
             place = len(self._ran)
@@ -134,7 +134,7 @@ class Measures:
         self._running.append((node, place))
 
     def ends(self, results: Any, now: int) -> None:
-        """Note what the innermost running node ends with."""
+        """Note the results of the innermost running node."""
         if self._running:
             node, place = self._running.pop()
             if place is not None:
@@ -143,7 +143,7 @@ class Measures:
 
     # -- nodes of a sweep
     def swept(self, node: Node, grads: list[Any], results: Sequence[Any], began: int, ended: int) -> None:
-        """Note what a node took and passed on."""
+        """Note a node's incoming gradients and results."""
         row = self._rows.get(id(node))
         if row is None:
             return
@@ -163,7 +163,7 @@ class Measures:
         self._ran.append((row, began, ended, arrived, passed[0] if len(passed) == 1 else passed))
 
     def took(self, leaves: list[tuple[Node, Any, int, int]]) -> list[Figures | None]:
-        """Note what leaves received, which pass nothing on; return the statistics."""
+        """Note the gradients that leaves received; return their statistics."""
         found = []
         rows, known, taken, ran = self._rows, self._known.get, self._taken, self._ran
         for node, gradient, began, ended in leaves:
@@ -177,7 +177,7 @@ class Measures:
         return found
 
     def failed(self, node: Node, grads: list[Any]) -> None:
-        """Note what the node took at which a sweep ended."""
+        """Note the incoming gradients of the node at which a sweep ended."""
         row = self._rows.get(id(node))
         self._running.append((node, None))
         if row is not None:
@@ -185,7 +185,7 @@ class Measures:
             self._ran.append((row, None, None, arrived, None))
 
     def _all(self, node: Node, results: Sequence[Any]) -> Figures | list[Figures]:
-        """Return the statistics of all gradients that a node passes on; not as a list if there is only one."""
+        """Return the statistics of all results of a node; not a list if there is only one."""
         found: list[Figures] = []
         figures, edges = self.figures, () if node.accumulates else node._edges
         for gradient, edge in zip(results, edges, strict=False):
@@ -194,7 +194,7 @@ class Measures:
         return found[0] if len(found) == 1 else found
 
     def finish(self, begin: int, *, failed: bool) -> dict[str, Any]:
-        """Settle the measures; returns what the event of the run's end is to say, nodes counted from ``begin``."""
+        """Complete the measures; return data for the event at the end, with nodes counted from ``begin``."""
         self._snapshot.measure_later(self._columns, lasting=True)
         if len(self._rows) > _MANY:
             _ = self._snapshot.measures
@@ -227,7 +227,7 @@ def figures_of(array: Any, *, whole: bool) -> Figures | None:
 
 
 def _columns(ran: list[Ran], size: int, thread: int, started: int, saved: list[float | None]) -> Columns:
-    """The columns of a run of so many nodes, of which these have run so far."""
+    """Return the columns of a pass with ``size`` nodes, of which these have run so far."""
     columns: Columns = {name: [None] * size for name in MEASURES}
     columns["saved_bytes"] = saved
     times, begins = columns["time_us"], columns["started_us"]
@@ -242,7 +242,7 @@ def _columns(ran: list[Ran], size: int, thread: int, started: int, saved: list[f
 
 
 def _together(figures: Figures | list[Figures]) -> tuple[float | None, ...]:
-    """What is noted of all that a node passes on: norm, shares of zeros, numbers of NaN and infinities, tiny ones."""
+    """Return statistics of all results of a node: norm, shares of zeros, numbers of NaN and infinities, tiny ones."""
     if not isinstance(figures, list):
         return _passed(figures)
     norms, zero_shares, nans, infs, tiny_shares = zip(*map(_passed, figures), strict=True)

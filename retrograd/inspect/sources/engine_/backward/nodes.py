@@ -21,21 +21,21 @@ from .facts import array_of, memory_of
 from .measures import AllFigures, Figures, Measures, arrived_figures, figures_of
 
 _NONE: tuple[int, int, Any] = (-1, -1, None)
-"""In place of the number of a leaf's ``.grad`` and of its memory, and of its shape and dtype."""
+"""Used for a missing ``.grad``: its number and memory, and its shape and dtype."""
 
 
 class Nodes(Observer):
-    """Fills the measures of a run's snapshot, and sends ``accumulate``."""
+    """Fills the measures of a pass's snapshot, and sends ``accumulate``."""
 
     def prepare(self, run: Run, walked: Walked) -> None:
-        """A run is about to start over these nodes."""
+        """Prepare for a pass over these nodes."""
         whole = self.watching.sink.figures.takes_all(run.number)
         saved, thread = walked.saved_once, self.watching.thread()
         run.measures = Measures(walked.snapshot, walked.order, saved, thread, whole=whole)
 
     # These two are called most often of all, and guard themselves: on a thread that is not watched there is no run.
     def node_began(self, node: Node, grads: list[Any]) -> None:
-        """A node is about to run."""
+        """Note that a node is about to run."""
         runs = self.watching.here.runs
         if runs and runs[-1].measures is not None:
             try:
@@ -44,7 +44,7 @@ class Nodes(Observer):
                 report_problem(self.watching, failure)
 
     def node_ended(self, node: Node, grads: list[Any], results: Any) -> None:
-        """It has run."""
+        """Note that it has run."""
         now = perf_counter_ns()
         runs = self.watching.here.runs
         if runs and runs[-1].measures is not None:
@@ -54,7 +54,7 @@ class Nodes(Observer):
                 report_problem(self.watching, failure)
 
     def swept(self, node: Node, grads: list[Any], results: Any, began: int, ended: int) -> None:
-        """One of a sweep has run."""
+        """Note that a node of a sweep has run."""
         runs = self.watching.local.state.runs
         measures = runs[-1].measures if runs else None
         if measures is not None:
@@ -65,21 +65,21 @@ class Nodes(Observer):
 
     @guarded
     def sweep_failed(self, node: Node, grads: list[Any]) -> None:
-        """One of a sweep raised."""
+        """Note that a node of a sweep raised."""
         run = self.watching.run
         if run is not None and run.measures is not None:
             run.measures.failed(node, grads)
 
     @guarded
     def accumulating(self, leaf: TensorBase) -> None:
-        """A gradient is about to be added to a leaf's."""
+        """Note that a gradient is about to be added to a leaf's."""
         have = None if leaf._meta is None else leaf._meta.grad
         here = self.watching.here
         here.before = "none" if have is None else "kept" if any_nonzero(array_of(have)) else "zero"
 
     @guarded
     def filled(self, leaves: list[tuple[Node, Any, int, int]]) -> None:
-        """A sweep stored the first gradients of leaves."""
+        """Note that a sweep stored the first gradients of leaves."""
         watching, run = self.watching, self.watching.run
         sink, before = watching.sink, watching.here.before
         reserve, belongs, note = sink.tensors.reserve, watching.gradients.belongs, sink.note
@@ -105,7 +105,7 @@ class Nodes(Observer):
 
     @guarded
     def accumulated(self, leaf: TensorBase, grad: Any) -> None:
-        """It was added."""
+        """Note that the gradient was added."""
         watching, array = self.watching, array_of(grad) if isinstance(grad, TensorBase) else grad
         number = watching.number(leaf)
         held = None if leaf._meta is None else leaf._meta.grad
@@ -116,7 +116,7 @@ class Nodes(Observer):
         watching.here.before = "none"
 
     def _held(self, gradient: TensorBase) -> tuple[int, int, Any]:
-        """What a note says of a leaf's ``.grad``; of a new one it is to fill the row."""
+        """Return what a note says of a leaf's ``.grad``; for a new tensor the note fills in its facts."""
         tensors = self.watching.sink.tensors
         if gradient._meta is None and gradient._fn is None and tensors.known(gradient) is None:
             memory = gradient._array
@@ -157,9 +157,9 @@ class _Accumulated(NamedTuple):
     make: Maker
     line: SourceLine | None
     held: int
-    """What the leaf has in ``.grad`` now; -1 for nothing."""
+    """Number of the leaf's ``.grad``; -1 for none."""
     storage: int
-    """The number of its memory, and its shape and dtype, if its row is to be filled."""
+    """Number of its memory, and its shape and dtype, if its facts are to be filled in."""
     fresh: Any
     tensor: int
     before: str
@@ -168,10 +168,10 @@ class _Accumulated(NamedTuple):
     figures: Figures | None
     size: int
     summary: Values | None
-    """Of a gradient with entries that are not finite."""
+    """For a gradient with non-finite entries."""
 
     def data(self) -> dict[str, Any]:
-        """The data of the event."""
+        """Return the data of the event."""
         norm, low, high, _, zero, *_ = (None,) * 7 if self.figures is None else arrived_figures(self.figures)
         zeros = None if zero is None else round(zero * self.size)
         arrived = Arrived(self.size, norm, zeros, low, high)
@@ -179,12 +179,12 @@ class _Accumulated(NamedTuple):
 
 
 def _name_of_gradient(leaf: str) -> str:
-    """What the ``.grad`` of a leaf with this name is called."""
+    """Return the name of a leaf's ``.grad``."""
     return f"{leaf}.grad" if leaf else ""
 
 
 def _event_of_gradient(note: Note, row: int, rows: Rows) -> Event:
-    """Make the event of a gradient that arrived; ``Maker``."""
+    """Make the event of a gradient that arrived; a ``Maker``."""
     noted = _Accumulated._make(note)
     name = _name_of_gradient(rows[noted.tensor].name)
     if noted.fresh is not None:
@@ -200,7 +200,7 @@ def _described(note: Note) -> dict[str, Any]:
 
 
 def kept_norms(filled: dict[int, Reference]) -> dict[str, float]:
-    """Norms of what leaves have in ``.grad``, by number."""
+    """Return the norms of leaves' ``.grad``, by number."""
     found = {}
     for number, reference in filled.items():
         leaf = reference()
@@ -212,7 +212,7 @@ def kept_norms(filled: dict[int, Reference]) -> dict[str, float]:
 
 
 def any_nonzero(array: Any) -> bool:
-    """Whether an array has a nonzero entry; mostly the first few decide. One without data may have some."""
+    """Whether an array has a nonzero entry; mostly the first few decide. An unreadable one may have some."""
     if not values.has_data(array):
         return True
     flat = array.ravel(order="K")

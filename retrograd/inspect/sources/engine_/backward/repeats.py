@@ -1,7 +1,7 @@
-"""Graphs equal to that of the step before: only numbers and saved bytes are read again.
+"""Reuses the snapshot of the previous step for an equal graph: only numbers and saved bytes are read again.
 
 Graphs are compared by their outline: classes of nodes, shapes and edges, the leaves themselves, the lines that
-made the nodes, and the place in the program from which backward was called.
+made the nodes, and the program's position when it called backward.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from .facts import NO_ARRAYS, Facts, memory_of
 # of every graph would take six times as long.
 
 MAX_NODES = 20_000
-"""Larger graphs have no outline: to walk them as if they were new takes little beside what their nodes take."""
+"""Larger graphs have no outline: reading their nodes takes longer than walking them."""
 _LASTING = (OpNode, AccumulateGrad, CopySlices)
-"""Classes of nodes that are the engine's: their names follow from the class, and they live as long as it."""
+"""Classes of the engine's own nodes: they determine the name, and are never freed."""
 _known: set[type] = set()
-"""Those that were met."""
+"""Classes that were checked."""
 _sigs_of = attrgetter("_sigs")
 
 
 class Outline:
-    """The outline of one graph; it holds none of the nodes."""
+    """The outline of one graph, without references to its nodes."""
 
     __slots__ = ("_classes", "_first", "_numbers", "_sigs", "_steps")
 
@@ -53,7 +53,7 @@ class Outline:
         self._classes, self._sigs = list(map(type, order)), list(map(_sigs_of, order))
         ends = list(roots)
         self._steps: list[tuple[int, int]] = []
-        """For each node that leads to others: where it came up first, and how many ends there are behind it."""
+        """For each inner node: its first position, and how many ends its edges have."""
         numbers: list[tuple[int, int]] = []
         places: dict[Node, int] = {}
         for node in order:
@@ -67,10 +67,10 @@ class Outline:
                 self._steps.append((places[node], behind))
         self._first = first_places(ends)
         self._numbers = numbers or None
-        """Ends at one of several outputs of a node, with its number; None for a graph without them."""
+        """Ends at one of several outputs of a node, with the output number; None for a graph without them."""
 
     def order_of(self, roots: Sequence[Node]) -> list[Node] | None:
-        """The nodes of a graph with this outline, in the order of a walk; None for a graph with another one."""
+        """Return the nodes of a graph with this outline in walk order; None for a graph with another outline."""
         ends = list(roots)
         numbers: list[tuple[int, int]] | None = None if self._numbers is None else []
         try:
@@ -91,20 +91,20 @@ class Outline:
 
 
 def outline_of(roots: Sequence[Node], order: list[Node]) -> Outline | None:
-    """The outline of a graph; None where it is large or has nodes that are not the engine's own."""
+    """Return the outline of a graph; None if it is large or has nodes that are not the engine's own."""
     if len(order) > MAX_NODES or not all(map(_is_lasting, set(map(type, order)))):
         return None
     return Outline(roots, order)
 
 
 def first_places(things: list[Any]) -> list[int]:
-    """Where each of these turns up first; -1 for None."""
+    """Return the position of each object's first occurrence; -1 for None."""
     places: dict[Any, int] = {None: -1}
     return list(map(places.setdefault, things, count()))
 
 
 def _follow(node: Node, ends: list[Any], numbers: list[tuple[int, int]]) -> None:
-    """Append what a node leads to, and note which of several outputs of that."""
+    """Append the targets of a node's edges, and note their output numbers."""
     for edge in node._edges:
         if edge.__class__ is Port:
             numbers.append((len(ends), edge.nr))
@@ -114,7 +114,7 @@ def _follow(node: Node, ends: list[Any], numbers: list[tuple[int, int]]) -> None
 
 
 def _is_lasting(cls: type) -> bool:
-    """Whether a class is the engine's."""
+    """Whether a class is the engine's own."""
     if cls not in _known and issubclass(cls, _LASTING):
         _known.add(cls)
     return cls in _known
@@ -126,7 +126,7 @@ _nbytes, _array_of, _base_of = attrgetter("nbytes"), attrgetter("_array"), attrg
 
 
 class KeptArrays:
-    """What nodes keep: the classes of the values, and of the arrays among them the sizes and which share memory.
+    """A pattern of saved values: their classes, the sizes of arrays, and which share memory.
 
     All is read and compared column by column; adding up the bytes of each node takes four times as long.
     """
@@ -146,7 +146,7 @@ class KeptArrays:
         return list(chain.from_iterable(map(call, self._readers, nodes)))
 
     def _pattern_of(self, values: list[Any]) -> tuple[list[int], ...]:
-        """Bytes of each array, and the first place of each array and of each memory."""
+        """Return the bytes of each array, and the first position of each array and of each memory."""
         value_at = values.__getitem__
         arrays = [*map(_array_of, map(value_at, self._tensors)), *map(value_at, self._arrays)]
         ids = list(map(id, arrays))
@@ -159,7 +159,7 @@ class KeptArrays:
         return list(map(_nbytes, arrays)), by_array, by_memory
 
     def are_those_of(self, nodes: Sequence[Node]) -> bool:
-        """Whether nodes of the same classes keep the same."""
+        """Whether nodes of the same classes save values of the same pattern."""
         if not self._known:
             return False
         values = self._values(nodes)
@@ -170,24 +170,24 @@ class KeptArrays:
 class _Seen:
     """The graph of an earlier step.
 
-    What was found out about it stands in it: another thread may put another snapshot in its place at any moment.
+    It holds all that is cached about the graph, since another thread may replace it at any moment.
     """
 
     outline: Outline
     leaves: list[int]
-    """Rows of the leaves, and ``tensors`` what they are."""
+    """Indices of the leaves, with ``tensors``."""
     tensors: list[Reference]
     others: list[int]
-    """Rows of the other nodes."""
+    """Indices of the other nodes."""
     place: list[tuple[CodeType, int]]
     snapshot: Graph
     kept: KeptArrays
     saved_once: list[float | None]
     """As ``Facts.saved_once``."""
     shifted: tuple[list[int | None], list[int | None]] | None = None
-    """Its sequence numbers, once they were asked for, and those of nodes other than leaves among them."""
+    """Its sequence numbers, once computed, and those of nodes other than leaves."""
     pattern: Any = None
-    """What its lines and scopes depend on, once they were compared with those of another one."""
+    """Key of its lines and scopes, once compared with another graph's."""
 
 
 class Repeats:
@@ -197,7 +197,7 @@ class Repeats:
         self._seen: _Seen | None = None
 
     def snapshot(self, roots: list[Node], frame: FrameType | None, origins: Origins | None) -> Walked | None:
-        """The snapshot of a graph that is like the latest; None if it is not."""
+        """Return the snapshot of a graph that equals the latest one; None if it does not."""
         seen = self._seen
         order = None if seen is None else seen.outline.order_of(roots)
         if seen is None or order is None or seen.place != stack_position(frame):
@@ -224,7 +224,7 @@ class Repeats:
         return Walked(snapshot, order, saved_once, repeated=True)
 
     def _sequence(self, seen: _Seen, numbers: list[int]) -> tuple[list[int | None], int]:
-        """The column of sequence numbers, the latest snapshot's where it is the same, and what was taken off them."""
+        """Return the column of sequence numbers, shared if equal, and what was subtracted from them."""
         first, known = min(numbers, default=0), seen.snapshot.seq
         shifted = [number - first for number in numbers]
         of, own = seen.shifted or (None, None)
@@ -239,7 +239,7 @@ class Repeats:
         return seq, first
 
     def _made_alike(self, seen: _Seen, seq: list[int | None], numbers: list[int], origins: Origins | None) -> bool:
-        """Whether lines and scopes of nodes equal those of the latest graph, which the new one then shares."""
+        """Whether lines and scopes of the nodes equal those of the latest graph, which the new one then shares."""
         if origins is None:
             return True
         pattern = origins.pattern(min(numbers), max(numbers)) if numbers else None
@@ -256,7 +256,7 @@ class Repeats:
         return True
 
     def learn(self, roots: list[Node], frame: FrameType | None, walked: Walked) -> None:
-        """Remember a snapshot, unless leaves in it have no name: these are looked for again."""
+        """Remember a snapshot, unless it has leaves without a name, which are searched for again."""
         snapshot, order = walked.snapshot, walked.order
         rows = [row for row, kind in enumerate(snapshot.kind) if kind == "leaf"]
         self._seen = None
@@ -279,6 +279,6 @@ def _numbers_of(nodes: list[Node]) -> list[int]:
 _variable_of, _extra_of, _number_of = attrgetter("variable"), attrgetter("_extra"), attrgetter("_number")
 _EARLIER = ("engine", "label", *[name for name in NODE_COLUMNS if name not in ("saved_bytes", "seq")])
 _read_same: Callable[[Graph], tuple[Any, ...]] = attrgetter(*_EARLIER)
-"""What two graphs with one outline have in common: of a snapshot's fields those before these two."""
+"""Reads the fields that graphs with one outline share: of a snapshot's fields those before these two."""
 _read_edges: Callable[[Graph], tuple[Any, ...]] = attrgetter(*EDGE_COLUMNS, "roots", "root_names")
-"""Those behind them."""
+"""Reads the edge columns."""

@@ -24,7 +24,7 @@ TakeSnapshot = Callable[[list[Any], FrameType | None], Walked]
 
 
 def _under_way(runs: list[Run], inner: FrameType) -> list[Run]:
-    """Those that go on around a frame; what a program broke off, by Ctrl-C, may not have been heard of to end."""
+    """Return the passes running around a frame; one that was interrupted by Ctrl-C may have no recorded end."""
     around: set[int] = set()
     frame = inner.f_back
     while frame is not None:
@@ -34,39 +34,39 @@ def _under_way(runs: list[Run], inner: FrameType) -> list[Run]:
 
 
 class Runs(Observer):
-    """Sends ``backward`` and ``backward-end``, also for calls that were refused."""
+    """Sends ``backward`` and ``backward-end``, also for calls that were rejected."""
 
     def __init__(self, watching: Watching, take_snapshot: TakeSnapshot) -> None:
         super().__init__(watching)
         self._take_snapshot = take_snapshot
         self._calls = _Calls()
         self._unnamed = True
-        """Nobody has looked yet what leaves are called that no graph holds: once, for all rows are made for that."""
+        """Whether names of leaves outside all graphs have yet to be searched for, once."""
         self.prepare: Callable[[Run, Walked], None] | None = None
-        """Called with a run and its graph before it starts."""
+        """Called with a pass and its graph before it starts."""
         self.look: Callable[[FrameType | None], None] | None = None
-        """Called before a run is sent, to send what happened before it."""
+        """Called before a pass is sent, to send earlier events first."""
 
     @guarded
     def backward_called(self, api: str, outputs: Any, given: Any, inputs: Any, retain: Any, create: Any) -> None:
-        """Note what was asked for; it is sent when the run begins, or was refused."""
+        """Note the arguments of a call; they are sent when the pass begins or was rejected."""
         roots = _tensors(outputs)
         several = given is not None and any(root.numel() != 1 for root in roots)
         weights = [g for g in _tensors(given) if g.requires_grad] if create else []
         asked = Asked(api, roots, _tensors(inputs), weights, several, bool(retain), bool(create))
-        self._calls.stack.append(self._told(asked, source_line(user_frame(getframe(1)))))
+        self._calls.stack.append(self._pass_of(asked, source_line(user_frame(getframe(1)))))
 
-    def _told(self, asked: Asked, line: SourceLine | None) -> BackwardPass:
+    def _pass_of(self, asked: Asked, line: SourceLine | None) -> BackwardPass:
         return BackwardPass(self.watching, asked, self.watching.sink.begin_run(), self.watching.thread(), line)
 
     @guarded
     def backward_began(self, roots: list[tuple[Node, int]]) -> None:
-        """Report a run and its graph; a run inside a run has none of its own."""
+        """Send a pass and its graph; a nested pass has none."""
         watching, here = self.watching, self.watching.here
         frame, engine = user_frame(getframe(1)), getframe(3)  # around this, its guard and ``notify``
-        told = self._calls.stack[-1] if self._calls.stack else self._told(_NOTHING, None)
-        event = told.begins(source_line(frame))
-        run, snapshot = Run(told, id(engine)), None
+        current = self._calls.stack[-1] if self._calls.stack else self._pass_of(_NOTHING, None)
+        event = current.begins(source_line(frame))
+        run, snapshot = Run(current, id(engine)), None
         here.runs = _under_way(here.runs, engine)
         if here.runs:
             event.data["nested"] = True
@@ -105,7 +105,7 @@ class Runs(Observer):
 
     @guarded
     def backward_ended(self, error: BaseException | None) -> None:
-        """Report how a run ended."""
+        """Send how a pass ended."""
         runs = self.watching.here.runs
         if not runs:
             return
@@ -118,19 +118,19 @@ class Runs(Observer):
             run.measures = None
         if run.filled:
             measured["kept_norms"] = kept_norms(run.filled)
-        run.told.ended(run.line, error, measured)
+        run.backward_pass.ended(run.line, error, measured)
 
     @guarded
     def backward_left(self, results: list[Any] | None, error: BaseException | None) -> None:
-        """A call has ended: one that never ran is reported now, and gradients without a graph are cuts."""
+        """Handle the end of a call: one that never ran is sent now, and gradients without a graph are cuts."""
         if not self._calls.stack:
             return
-        told, line = self._calls.stack.pop(), source_line(user_frame(getframe(1)))
+        current, line = self._calls.stack.pop(), source_line(user_frame(getframe(1)))
         if error is not None:
-            told.failed(line, error)
+            current.failed(line, error)
             self.watching.sink.explain(error, line)
         elif results is not None:
-            told.returned(_tensors(results), line)
+            current.returned(_tensors(results), line)
 
 
 class _Calls(threading.local):
@@ -139,11 +139,11 @@ class _Calls(threading.local):
 
 
 _NOTHING = Asked("backward", (), (), (), gradients_given=False, retain_graph=False, create_graph=False)
-"""In place of what is asked by a call that began before the recording."""
+"""Arguments of a call that began before the recording."""
 
 
 def _tensors(value: Any) -> list[Any]:
-    """The tensors among what was given as one or several; an iterator is left alone, for it can be read only once."""
+    """Return the tensors in an argument, one or several; an iterator is not read, since that works only once."""
     if isinstance(value, dict):
         value = list(value.values())
     return [one for one in (value if isinstance(value, (list, tuple)) else (value,)) if isinstance(one, TensorBase)]

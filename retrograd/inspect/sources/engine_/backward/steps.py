@@ -19,28 +19,28 @@ from .lines import LINES, Follower
 
 
 class _Steps:
-    """The observer; what it calls may raise, and that leaves the run."""
+    """The observer; an exception from its callback leaves the pass."""
 
     def __init__(self, look: Callable[[Ran], None]) -> None:
         self._look = look
         self._thread = threading.get_ident()
         self._incoming: list[tuple[Any, ...]] = []
         self._around: list[int] = []
-        """For each run that is going on, how many nodes had begun before it."""
+        """For each running pass, how many nodes had begun before it."""
         self._busy = False
 
     def backward_began(self, roots: Any) -> None:
-        """Note how many nodes it is inside of."""
+        """Note how many nodes the pass is nested in."""
         if self._thread == threading.get_ident():
             self._around.append(len(self._incoming))
 
     def node_began(self, node: Node, grads: list[Any]) -> None:
-        """Note what arrived: a leaf takes it over while it runs."""
+        """Note the incoming gradients: a leaf takes them over while it runs."""
         if self._thread == threading.get_ident() and not self._busy:
             self._incoming.append(tuple(map(_array, grads)))
 
     def node_ended(self, node: Node, grads: list[Any], results: Any) -> None:
-        """Show the node."""
+        """Pass the node to the callback."""
         if self._thread != threading.get_ident() or self._busy or not self._incoming:
             return
         line = None
@@ -53,7 +53,7 @@ class _Steps:
             self._busy = False
 
     def backward_ended(self, error: BaseException | None) -> None:
-        """Forget what a failed run left, and nothing of those around it."""
+        """Drop the state of a failed pass, but not of those around it."""
         if self._thread == threading.get_ident():
             del self._incoming[self._around.pop() if self._around else 0 :]
 
@@ -73,7 +73,7 @@ def stepping(look: Callable[[Ran], None]) -> Iterator[None]:
 
 
 def _array(g: Any) -> Any:
-    """Return a gradient as an array that nobody can write to, None where there is none and where it has no data."""
+    """Return a gradient as a read-only array, None if there is none or its data cannot be read."""
     array = array_of(g) if isinstance(g, TensorBase) else g
     if not isinstance(array, np.ndarray) or isinstance(array, AbsentMemory):
         return None

@@ -26,8 +26,8 @@ from ...call_data import Surroundings, described, worthy
 from ...grad_switches import Modes
 from ...unwritten import Span, Unwritten
 from ..backward.facts import memory_of
+from ..deferred_events import completed_event
 from ..objects.modes import switches_of
-from ..told_events import event_as_told
 from ..watching import ThreadState, Watching, version
 from .call_sites import Site, Sites
 from .caller import Caller, caller_of
@@ -35,7 +35,7 @@ from .names import Names, matched
 
 
 class Allocations:
-    """What one recording knows of memory without values."""
+    """Uninitialised memory that one recording knows of."""
 
     def __init__(self, table: TensorTable) -> None:
         self._table = table
@@ -46,7 +46,7 @@ class Allocations:
         return bool(self._unwritten)
 
     def allocated(self, t: TensorBase) -> None:
-        """A tensor was made in memory that nobody has written; it is numbered by now."""
+        """Note a numbered tensor in uninitialised memory."""
         memory = memory_of(t._array)
         number = self._table.memory(memory)
         if number is not None:
@@ -63,13 +63,13 @@ class Allocations:
         return self._unwritten.hides(number, _span(t._array, memory), version(t))
 
     def wrote(self, op: Any, args: Any) -> None:
-        """An operator wrote into its first argument."""
+        """Note that an operator wrote into its first argument."""
         if self._unwritten:
             index = () if not operator(op.name).is_a(Trait.INDEXING) else _index(args)
             self._wrote(args[0], version(args[0]), index)
 
     def writes(self, out: TensorBase) -> None:
-        """A result is about to be written into a tensor."""
+        """Note that a result is about to be written into a tensor."""
         if self._unwritten:
             self._wrote(out, version(out) + 1, ())
 
@@ -85,7 +85,7 @@ class Allocations:
 
 
 def _span(array: Any, memory: Any) -> Span:
-    """Return where an array lies in memory."""
+    """Return the range of addresses of an array."""
     size = array.itemsize
     begin = array.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
     strides = tuple(stride // size for stride in array.strides)
@@ -93,7 +93,7 @@ def _span(array: Any, memory: Any) -> Span:
 
 
 def _index(args: Any) -> Any:
-    """Return the index of an indexed write, as in NumPy; None if it is unknown."""
+    """Return the index of an indexed write, as in NumPy; None if unknown."""
     given = args[1] if len(args) > 1 else None
     if not isinstance(given, (list, tuple)):
         return None
@@ -103,20 +103,20 @@ def _index(args: Any) -> Any:
 
 _PLAIN = (bool, int, float, str)
 UNREAD = None, None
-"""Range and sum of what must not be read."""
+"""Range and sum of values that must not be read."""
 _USUAL: Surroundings = (True, False, "", None, None)
 _ORDINARY = Modes(grad=True, inference=False)
 _SATURATED = 0.5
-"""Share of flat entries from which a summary of the inputs is kept."""
+"""Share of flat entries above which a summary of the inputs is kept."""
 
 
 class Pending(threading.local):
-    """What a thread has begun."""
+    """Unfinished calls of one thread."""
 
     write: Event | None = None
     """The current in-place write, sent already and completed when it is done."""
     whole: weakref.ref[Any] | None = None
-    """The tensor of ``t[i] = v``, while the view that is written to is made."""
+    """The tensor of ``t[i] = v``, while the view to be written is made."""
     began = 0
     """When the current write began, in ns."""
 
@@ -132,19 +132,20 @@ class CallDescriber:
         self.switches = switches_of(watching.sink)
         self.allocations = Allocations(watching.sink.tensors)
         self.aliases: dict[int, str] = {}
-        """Number of a tensor that shares memory behind autograd's back -> how it was got: ``data`` or ``detach``."""
+        """Number of a tensor that shares memory without its version counter -> how it was made: ``data`` or
+        ``detach``."""
         self.pending = Pending()
         self._plain: BoundedDict[tuple[str, type, str], dict[str, Any]] = BoundedDict(50_000)
 
     def caller(self) -> Caller | None:
-        """Who called, if that is to be recorded."""
+        """Return the caller, if it is to be recorded."""
         if not self.watching.sink.wants():
             return None
         caller = caller_of(getframe(4))  # not: this, who asks and its guard, who told that
         return None if caller.internal or caller.frame is None else caller
 
     def around(self, here: ThreadState, kind: str = "") -> Surroundings:
-        """What is in force now on this thread."""
+        """Return the modes and scope on this thread now."""
         if state.MODE == observe.COUNT and not here.scopes and not here.runs:  # no other mode is on in any thread
             return _USUAL
         inference, scopes, runs = STATE.inference, here.scopes, here.runs
@@ -159,7 +160,7 @@ class CallDescriber:
         return found
 
     def given(self, inputs: Any, texts: Sequence[str] | None, line: SourceLine | None) -> dict[str, Any]:
-        """What every event of a call says of its inputs and surroundings; their names come with the event."""
+        """Return the data about inputs and surroundings of a call; names are added with the event."""
         more: dict[str, Any] = {}
         numbers: Any = self.watching.sink.tensors.numbers(inputs)
         if None in numbers:
@@ -175,7 +176,7 @@ class CallDescriber:
         line: SourceLine | None,
         more: dict[str, Any],
     ) -> None:
-        """Number the operands of a call where that is None; ``more`` takes the values of those that are not finite."""
+        """Number operands whose number is None; ``more`` collects values of those that are not finite."""
         names = matched(texts, numbers, within, self.watching.sink.tensors.rows)
         for place, text in enumerate(names):
             if numbers[place] is None:
@@ -211,7 +212,7 @@ class CallDescriber:
         outputs: Any,
         limits: Sequence[tuple[float, float] | None],
     ) -> None:
-        """Note what the values of a call say, whose results have these limits."""
+        """Note informative values of a call, whose results have these limits."""
         share = values.flat_share(site.operator, outputs[0]._array, limits[0]) if site.may_be_flat else 0.0
         if share:
             data["flat_share"] = share
@@ -221,14 +222,14 @@ class CallDescriber:
             self._note_pole(data, operator(site.row), args)
 
     def judge(self, data: dict[str, Any], limits: Sequence[Sequence[float] | None], name: str, tensors: Any) -> None:
-        """Store summaries of a call's tensors where its results have these limits and the values are informative."""
+        """Store summaries of a call's tensors if the limits of its results make them informative."""
         flat = data.get("flat_share", 0.0)
         if flat == 1.0 or (flat > _SATURATED and name != "relu") or not all(map(values.is_finite, limits)):
             for t in tensors:
                 self.note_summary(data, t)
 
     def _note_pole(self, data: dict[str, Any], does: Operator, args: Any) -> None:
-        """Keep where an argument lies at a value at which the slope is infinite."""
+        """Note where an argument has a value at which the slope is infinite."""
         found = values.pole(does, args)
         if found is not None:
             t = args[found[0]]
@@ -244,7 +245,7 @@ class CallDescriber:
         data.setdefault("values", {})[str(self.watching.number(t))] = values.summary(t._array)
 
     def arguments(self, op: Any, args: Any) -> dict[str, Any] | None:
-        """Plain arguments by position, without those that are as usual; equal ones are one dictionary."""
+        """Return plain arguments by position, without defaults; equal ones are one dictionary."""
         plain: dict[str, Any] | None = None
         for i, value in enumerate(args):
             if isinstance(value, Tensor) or not _is_plain(value):
@@ -261,10 +262,10 @@ class CallDescriber:
         return known
 
     def send(self, event: Event, texts: Sequence[str] | None, made: Sequence[int] = ()) -> None:
-        """Note an event, of whose line these are the texts, and say of what it made that it did."""
+        """Send an event with the texts of its line, and set it as the maker of its results."""
         sink = self.watching.sink
         sink.mention(event.source)
-        sink.note((event_as_told, event, texts, event.data["inputs"], made))
+        sink.note((completed_event, event, texts, event.data["inputs"], made))
 
 
 def _is_plain(value: Any) -> bool:

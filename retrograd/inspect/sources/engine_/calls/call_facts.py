@@ -1,4 +1,4 @@
-"""The facts of one operator call; its event and the entry of its result are made from them on first read."""
+"""The facts of one operator call, from which its event and its result's facts are made on first read."""
 
 from __future__ import annotations
 
@@ -26,45 +26,45 @@ class CallFacts(NamedTuple):
     around: Surroundings
     inputs: Sequence[int]
     operands: int
-    """How many of the inputs are operands; the rest are index tensors and the like."""
+    """Number of inputs that are operands; the others are index tensors and the like."""
     within: Sequence[int]
-    """Tensors that the same call of the user has made on its way: the line has no words for them."""
+    """Tensors made earlier within the same call of the user: the line has no text for them."""
     arguments: dict[str, Any] | None
-    """Plain ones that are not as usual, by position."""
+    """Plain arguments that are not defaults, by position."""
     results: int | Sequence[int]
-    """A result alone is just its number."""
+    """A single result is just its number."""
     fresh: Any
-    """Shape and dtype, as the engine has them, of a result whose row is to be filled, and ``storage`` the number of
-    its memory."""
+    """The engine's shape and dtype of a result whose facts are to be filled in; ``storage`` is the number of its
+    memory."""
     storage: int
     limits: tuple[float, float] | None
-    """Range of the first result, and ``total`` its sum."""
+    """Range of the first result; ``total`` is its sum."""
     total: float | None
     others: Sequence[Measured]
-    """Of further results."""
+    """Range and sum of further results."""
     took: int
-    """Nanoseconds."""
+    """Duration in nanoseconds."""
     node: int | None
     """Number of its node, counted from the beginning of the recording."""
     saves: tuple[int, ...]
     """As ``saved_positions``."""
     stack: list[StackFrame] | None
-    """The user's frames, where they are worth knowing."""
+    """The user's frames, if they are informative."""
     more: dict[str, Any] | None
-    """What few calls have."""
+    """Data that few calls have."""
 
     @property
     def outputs(self) -> list[int]:
-        """The results."""
+        """Return the results."""
         return [self.results] if isinstance(self.results, int) else list(self.results)
 
     def name_operands(self, rows: Rows) -> list[str]:
-        """Return how the line spells the inputs, and name those by it that have no name yet."""
+        """Return the texts of the inputs, and give them as names to tensors without one."""
         names = named_by(self.site.texts, self.inputs[: self.operands], self.within, rows)
         return shared_texts([*names, *[""] * (len(self.inputs) - self.operands)])
 
     def enter_results(self, row: int, rows: Rows) -> None:
-        """Say of the results which event made them."""
+        """Set the event that made the results."""
         site, fresh = self.site, self.fresh
         if fresh is None:
             say_made(self.outputs, self.inputs, row, rows)
@@ -76,7 +76,7 @@ class CallFacts(NamedTuple):
             rows[self.outputs[0]] = facts
 
     def data(self, names: list[str]) -> dict[str, Any]:
-        """The data of the event."""
+        """Return the data of the event."""
         outputs, node = self.outputs, self.node
         data = call_data(
             self.around,
@@ -94,7 +94,7 @@ class CallFacts(NamedTuple):
 
 
 def event_of_call(note: Note, row: int, rows: Rows) -> Event:
-    """Make the event of a call; ``Maker``."""
+    """Make the event of a call; a ``Maker``."""
     call = CallFacts._make(note)
     names = call.name_operands(rows)
     call.enter_results(row, rows)

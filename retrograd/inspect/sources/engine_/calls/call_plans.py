@@ -1,8 +1,8 @@
-"""Foresees the next call of an operator: a training step makes the calls of the step before, from the same places.
+"""Predicts the next call of an operator: a training step makes the calls of the previous step, on the same lines.
 
-Who called, where, with which words and by which frames takes a dozen dictionaries to find out, each of which a matrix
-product between two calls has driven out of the processor's caches.  A ``Plan`` has the answers for one way to
-one call, and which two plans came next; the frames alone, which the call has just touched, tell whether one is right.
+Finding the caller, its position, operands' texts and frames takes a dozen dictionaries, each of which a matrix product
+between two calls has driven out of the processor's caches.  A ``Plan`` has the answers for one path to one call, and
+the two plans that came next; the frames alone, which the call has just touched, show whether a plan fits.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ...origins import Marks
 from .call_sites import Site
 
 _defines_apply = (function.__file__ or "").__eq__
-"""Whether a file is the one in which our engine defines ``Function.apply``."""
+"""Whether a file is the one that defines our engine's ``Function.apply``."""
 
 
 def applying(frame: FrameType | None) -> FrameType | None:
-    """The user's frame that called ``Function.apply``, if the given one runs inside one's ``forward``."""
+    """Return the user's frame that called ``Function.apply``, if the given one runs inside its ``forward``."""
     return applying_frame(frame, _defines_apply)
 
 
@@ -42,26 +42,25 @@ class Plan:
         self.begins_write = op.view and site.function == "setitem"
         """Whether it makes the view that ``t[i] = v`` is going to write to."""
         self.steps, self.whole = ([], False) if path is None else (path.steps[1:], path.whole)
-        """The frames around the user's, where the stack is worth knowing."""
+        """The frames around the user's, if the stack is recorded."""
         self.stack = None if path is None else path.stack
         self.outside = False
         """Whether the frames show that the call is outside every custom Function's ``forward``."""
         self.next: Plan | None = None
-        """What came after it the latest time, and ``other`` another one that once did: a loop ends somewhere."""
+        """The plan that came next the last time; ``other`` came next once: at the end of a loop, say."""
         self.other: Plan | None = None
         self.noted: tuple[Marks | None, str, int] = (None, "", 0)
-        """Where lines of nodes are noted, in which scope, and which entry there stands for this place; set as one,
-        since several threads may come to it."""
+        """The marks, scope and entry of this position; set together, since several threads may use the plan."""
 
     def foresee_other(self, frame: FrameType, op: Any) -> tuple[Plan, FrameType] | tuple[None, None]:
-        """The plan of a call that is not ``next``, and the user's frame; None if it was not expected either."""
+        """Return the plan of a call that is not ``next``, and the user's frame; None if it was not predicted."""
         plan = self.other
         if plan is not None and plan.op is op and (user := plan.user(frame)) is not None:
             return plan, user
         return None, None
 
     def user(self, start: FrameType) -> FrameType | None:
-        """The user's frame if the engine's frame, which calls the operator, was reached this way; else None."""
+        """Return the user's frame if the engine's frame that calls the operator was reached by this path; else None."""
         frame: Any = start
         try:
             for code in self.within:
@@ -80,20 +79,20 @@ class Plan:
             return None
 
     def comes_before(self, plan: Plan) -> None:
-        """Expect another plan after this one than before."""
+        """Predict another plan after this one."""
         self.next, self.other = plan, self.next
 
     def forget(self) -> None:
-        """Lead to no other plan any more: a chain of plans that nobody uses would grow without end."""
+        """Drop the following plans: a chain of unused plans would grow without bound."""
         self.next = self.other = None
 
 
 _WAYS = 8
-"""Plans that are kept of one place, which a program may reach by ever new ways: a recursion, say."""
+"""Plans kept for one position, which a recursive program may reach by ever new paths."""
 
 
 def plan_of(site: Site, op: Any, frame: FrameType, user: FrameType) -> Plan:
-    """The plan of a call from a place that was not foreseen."""
+    """Return the plan of a call that was not predicted."""
     for known in site.plans:
         if known.user(frame) is not None:
             return known  # type: ignore[no-any-return]
@@ -103,8 +102,8 @@ def plan_of(site: Site, op: Any, frame: FrameType, user: FrameType) -> Plan:
         assert around.f_back is not None
         around = around.f_back
     plan = Plan(op, within, user, site, path_to(user) if site.nested else None)
-    told = plan.whole or len(within) + 1 + len(plan.steps) >= APPLY_DEPTH
-    plan.outside = told and applying(frame) is None
+    is_complete = plan.whole or len(within) + 1 + len(plan.steps) >= APPLY_DEPTH
+    plan.outside = is_complete and applying(frame) is None
     site.plans.append(plan)
     if len(site.plans) > _WAYS:
         site.plans.pop(0).forget()

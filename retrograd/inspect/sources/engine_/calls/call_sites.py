@@ -1,4 +1,4 @@
-"""Caches what all calls of an operator from one place of the user's program have in common."""
+"""Caches what all calls of an operator from one position of the user's program have in common."""
 
 from __future__ import annotations
 
@@ -22,50 +22,50 @@ class Site:
     """One operator, called at one instruction of the user."""
 
     code: CodeType
-    """Kept, so that its id stays its own."""
+    """Kept alive so that its id stays unique."""
     line: SourceLine | None
     row: str
-    """What PyTorch calls the operator."""
+    """PyTorch's name of the operator."""
     operator: Operator
     """The operator, as events name it."""
     written: str
-    """What the user's line calls it."""
+    """The operator's name in the user's line."""
     texts: tuple[str, ...] | None
-    """How the line spells the tensors that go in, None where it says nothing of them."""
+    """Texts of the input tensors in the line, None if it has none."""
     targets: tuple[str, ...]
-    """What it assigns the results to."""
+    """The names that the line assigns the results to."""
     variables: tuple[str, ...]
-    """The same, empty where that is not what a user would call a tensor."""
+    """The same, empty if a user would not call a tensor so."""
     may_be_flat: bool
-    """Whether its slope is zero at some results."""
+    """Whether its slope can be zero."""
     may_have_pole: bool
-    """Whether its slope is infinite at some arguments."""
+    """Whether its slope can be infinite."""
     nested: bool
-    """Whether the line is inside a function, so that its caller is worth knowing."""
+    """Whether the line is inside a function, so that its caller is informative."""
     several: bool
-    """Whether the user's call may take several operators."""
+    """Whether the user's call may run several operators."""
     ranged: bool
-    """Whether the range of its result is asked for in any run: it shows which numbers were drawn, and what is flat.
+    """Whether the range of its result is recorded in every pass: it shows drawn numbers, and flat results.
 
-    Of a relu the sum does, too: it is zero where all units are off.
+    For a relu the sum suffices: it is zero if all units are inactive.
     """
     may_lose: bool
-    """Whether it may write to one place twice."""
+    """Whether it may write to one element twice."""
     function: str
-    """The public function that it was called by, empty if it was none."""
+    """The public function that called it, empty if there is none."""
     plans: list[Any]
-    """Each ``Plan`` of a call from here, for the ways on which it was reached."""
+    """A ``Plan`` for each path by which the position was reached."""
     others: tuple[tuple[Any, ...], dict[str, Any] | None] = ((), None)
-    """Arguments of the latest call with plain ones among them, without its operands, and what was said of them."""
+    """Arguments of the latest call with plain ones among them, without operands, and their description."""
 
     @property
     def other_name(self) -> str:
-        """What the program calls the operator, if that is another name."""
+        """Return the program's name of the operator, if it differs."""
         return "" if self.written == self.operator.name else self.written
 
 
 class Sites:
-    """The places that one watcher has seen."""
+    """The call sites that one watcher has seen."""
 
     def __init__(self, names: Names, mention: Callable[[SourceLine | None], None]) -> None:
         """``mention`` is called with each line."""
@@ -74,7 +74,7 @@ class Sites:
         self._known: BoundedDict[tuple[object, ...], Site] = BoundedDict(50_000)
 
     def at(self, caller: Caller, op: Any) -> Site:
-        """The place of a call; operators live as long as the process."""
+        """Return the site of a call; operators are never freed."""
         frame = caller.frame
         assert frame is not None
         key = (*place_key(frame), id(op), caller.function, caller.module)
@@ -84,7 +84,7 @@ class Sites:
         return known
 
     def _look_at(self, caller: Caller, op: Any) -> Site:
-        """Find out what all calls of an operator from this place have in common."""
+        """Find out what all calls of an operator from this position have in common."""
         frame, names, row = caller.frame, self._names, spelled(op.name)
         assert frame is not None
         line = source_line(frame)

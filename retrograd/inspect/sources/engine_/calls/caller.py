@@ -26,13 +26,13 @@ _MODULE = "<module>"
 _DUNDER = re.compile(r"__(\w+)__$")
 _VARIANT = re.compile(r"_(?:(?:self|other)_)?(?:number|tensor|scalar|dims?|all|base|with)$|_inplace_(?:number|tensor)$")
 _COMMON_CODE = ("call", "<lambda>", "_first_call")
-"""Code of many functions: wrappers, and what a function has until it is called, even if one alone is left with it."""
+"""Names of code shared by many functions: wrappers, and first calls."""
 
 _COMPOSERS = (("distributions", ""), ("nn", "module"), ("nn", "conv"))
 _COMPOSING = tuple(TORCH_NAMES + os.path.join(*names) for names in _COMPOSERS)
-"""How the files of ours begin that compute with operators, as a program does."""
+"""Prefixes of our files that call operators as a program does."""
 _OWN_DOING = (GraphTask.run, _Region.run, Frame.save_inputs, Frame.receive, Frame.pack)
-"""What runs below these, up to the next line of the user, the engine does for itself."""
+"""Functions below which, up to the next user's frame, the engine works for itself."""
 
 
 class Caller(NamedTuple):
@@ -41,7 +41,7 @@ class Caller(NamedTuple):
     frame: FrameType | None
     """The user's innermost frame."""
     function: str
-    """Public function, ``""`` if none was met on the way."""
+    """The public function, ``""`` if there was none in between."""
     internal: bool
     """The engine called itself: a rule that runs on tensors, an optimizer's update."""
     module: bool
@@ -49,10 +49,10 @@ class Caller(NamedTuple):
 
 
 _new = tuple.__new__
-"""Makes a ``Caller`` at a third of the time."""
+"""Makes a ``Caller`` in a third of the time."""
 _USER = "<user>"
 _kinds: dict[int, tuple[CodeType, str]] = {}
-"""Id of a code object -> the code, kept so that its id stays its own, and ``_USER``, a public name or ``""``."""
+"""Id of a code object -> the code, kept so that its id stays unique, and ``_USER``, a public name or ``""``."""
 
 
 def caller_of(frame: FrameType | None) -> Caller:
@@ -76,12 +76,12 @@ def caller_of(frame: FrameType | None) -> Caller:
 
 
 def forget_callers() -> None:
-    """Hold no code objects any longer."""
+    """Clear the caches, which hold code objects."""
     _kinds.clear()
 
 
 def _judge(code: CodeType) -> str:
-    """Say whose code object this is."""
+    """Return the kind of a code object."""
     names = _names or _public_names()
     kind = (names.get(id(code), _NAMELESS)[1] or _composing(code)) if is_foreign(code) else _USER
     _kinds[id(code)] = (code, kind)
@@ -89,7 +89,7 @@ def _judge(code: CodeType) -> str:
 
 
 def _composing(code: CodeType) -> str:
-    """Say whether code of ours computes with operators of which the user's line has no words, as modules do."""
+    """Return the kind of our own code that calls operators without texts in the user's line, as modules do."""
     return _MODULE if code.co_filename.startswith(_COMPOSING) else ""
 
 
@@ -122,7 +122,7 @@ def _public_names() -> dict[int, tuple[CodeType, str]]:
 
 
 def note_module(code: CodeType) -> None:
-    """Let this function count as the call of a module."""
+    """Count this function as the call of a module."""
     names = _names or _public_names()
     names[id(code)] = (code, _MODULE)
     _kinds.pop(id(code), None)

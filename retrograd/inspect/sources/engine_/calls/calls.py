@@ -39,7 +39,7 @@ from .names import fitting
 from .saved import saved_numbers, saved_positions
 
 _LATEST = 500
-"""Tensors looked through for the one that an index array belongs to; an index is mostly young."""
+"""Tensors searched for the owner of an index array, which is mostly recent."""
 
 
 def index_tensors(args: Iterable[Any], table: TensorTable) -> Iterator[int]:
@@ -68,12 +68,12 @@ def _owner(array: Any, table: TensorTable) -> int | None:
 
 
 _PLAIN = frozenset({int, float, bool, str, type(None)})
-"""Types of arguments that hold no tensors within."""
+"""Types of arguments that contain no tensors."""
 _NONE: tuple[int, ...] = ()
 _ASKED_FOR = ("copy", "dlpack")
-"""Ways out of the graph that are functions themselves."""
+"""Cuts that are functions themselves."""
 _MADE = 64
-"""Results after which a call of the user counts as a new one: a loop comes to the same place again and again."""
+"""Results after which a call of the user counts as a new one: a loop returns to the same position."""
 
 
 class Calls(Observer):
@@ -87,13 +87,13 @@ class Calls(Observer):
 
     # -- operations
     def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
-        """An operator ran; as ``guarded`` as the others, but lines are followed on any thread."""
-        frame = getframe(2)  # not: this and who tells
+        """Note that an operator ran; like ``guarded`` methods, except that lines are followed on any thread."""
+        frame = getframe(2)  # skips this frame and the caller
         watching = self.watching
         here = watching.local.state
         latest = here.plan
         plan = user = None
-        if latest is not None and not here.deaf:
+        if latest is not None and not here.suppressed:
             plan = latest.next
             if plan is None or plan.op is not op or (user := plan.user(frame)) is None:
                 plan, user = latest.foresee_other(frame, op)
@@ -101,13 +101,13 @@ class Calls(Observer):
             caller = caller_of(frame)
             user = caller.frame
             LINES.follow(node, user, frame, caller.function or spelled(op.name))
-            if here.deaf or user is None or caller.internal:
+            if here.suppressed or user is None or caller.internal:
                 return
         else:
             LINES.follow_planned(node, plan, user, frame)
         if not watching.sink.wants():
             return
-        here.deaf = True
+        here.suppressed = True
         try:
             plan = plan or plan_of(self._describer.sites.at(caller, op), op, frame, user)
             if latest is not None and latest.next is not plan:
@@ -121,12 +121,12 @@ class Calls(Observer):
         except BaseException as failure:  # never the program's business
             report_problem(watching, failure)
         finally:
-            here.deaf = here.quiet
+            here.suppressed = here.quiet
 
     def _note_call(
         self, here: ThreadState, plan: Plan, user: FrameType, args: Any, node: Any, inputs: Any, outputs: Any, took: int
     ) -> None:
-        """Note what must be seen while the tensors live; ``event_of_call`` makes the event of it."""
+        """Note what must be read while the tensors live; ``event_of_call`` makes the event."""
         describer, sink, site, out = self._describer, self.watching.sink, plan.site, outputs[0]
         call_at = (id(user), plan.instruction)
         if here.call_at != call_at or len(here.made) > _MADE:
@@ -177,12 +177,12 @@ class Calls(Observer):
         )  # fmt: skip
 
     def _look_for_transforms(self, user: FrameType) -> None:
-        """Tell of transforms that a call is the first within."""
+        """Send the transforms that a call is the first inside."""
         if STATE.transforms or self._transforms.open:
             self._transforms.look(levels_now(), getframe(2), user)
 
     def _figures(self, out: TensorBase, *, whole: bool) -> Measured:
-        """Return range and sum of a result, the sum alone where that will do; nothing of what nobody has written."""
+        """Return range and sum of a result, the sum alone if that suffices; nothing of uninitialised memory."""
         if self._describer.allocations.hides(out):
             return UNREAD
         total = None if whole else values.sum_of_ordinary(out._array)
@@ -191,7 +191,7 @@ class Calls(Observer):
     def _other_arguments(
         self, site: Site, op: Any, args: Any, inputs: Any
     ) -> tuple[dict[str, Any] | None, Iterable[int]]:
-        """Describe arguments that are no operands; returns the plain ones, and the numbers of tensors among them."""
+        """Return plain arguments that are not operands, and the numbers of tensors among them."""
         arguments = self._describer.arguments(op, args)
         rest = args[len(inputs) :]
         if all(map(is_, args, inputs)) and _PLAIN.issuperset(map(type, rest)):
@@ -202,12 +202,12 @@ class Calls(Observer):
 
     @guarded
     def created(self, t: TensorBase) -> None:
-        """A tensor was made from nothing, or from numbers."""
+        """Note that a tensor was made from nothing, or from numbers."""
         self._made(t)
 
     @guarded
     def allocated(self, t: TensorBase) -> None:
-        """A tensor was made in memory that nobody has written."""
+        """Note that a tensor was made in uninitialised memory."""
         self._made(t, unwritten=True)
 
     def _made(self, t: TensorBase, *, unwritten: bool = False) -> None:
@@ -232,7 +232,7 @@ class Calls(Observer):
 
     @guarded
     def copied(self, given: Any, t: TensorBase) -> None:
-        """A tensor was made of other tensors' values."""
+        """Note that a tensor was made of other tensors' values."""
         for source in [given] if isinstance(given, TensorBase) else _tensors_within(given):
             if requires_grad(source) or (t._meta is not None and t._meta.is_parameter):
                 self._cut("copy", source, t)
@@ -240,7 +240,7 @@ class Calls(Observer):
     # -- the way out
     @guarded
     def compared(self, name: str, t: TensorBase, other: TensorBase) -> None:
-        """Two tensors were compared as wholes."""
+        """Note that two tensors were compared as wholes."""
         caller = self._describer.caller()
         if caller is None or caller.function not in ("", name):  # a function of ours compares for itself
             return
@@ -251,11 +251,11 @@ class Calls(Observer):
 
     @guarded
     def cut(self, reason: str, t: TensorBase, result: Any) -> None:
-        """A value was taken out of the graph."""
+        """Note that a value was taken out of the graph."""
         self._cut(reason.rstrip("_"), t, result)
 
     def _cut(self, reason: str, t: TensorBase, result: Any) -> None:
-        """Send what left the graph, or a plain operation where nothing of a graph was left."""
+        """Send a cut, or a plain operation if nothing was cut from a graph."""
         caller = self._describer.caller()
         if caller is None or (caller.function and reason not in _ASKED_FOR):  # a function of ours reads for itself
             return
@@ -283,7 +283,7 @@ class Calls(Observer):
             self._shared.goes_out(t, data["inputs"][0], caller.frame)
 
     def _reason(self, site: Site, inputs: Any, outputs: Any) -> str:
-        """Return why a call's results, which have no node, left the graph; "" if none of the operands was in it."""
+        """Return why a call's results have no node; "" if none of the operands was in a graph."""
         here = self.watching.here
         if here.forwards or (here.runs and not STATE.grad_enabled) or not any(requires_grad(t) for t in inputs):
             return ""  # nor is anything cut by what a rule of a node computes

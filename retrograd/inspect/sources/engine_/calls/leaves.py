@@ -18,13 +18,13 @@ from ...call_data import worthy
 from ...writers.leaves import leaf_event, read_event
 from ..backward.facts import array_of
 from ..backward.nodes import any_nonzero
-from ..told_events import event_as_told
+from ..deferred_events import completed_event
 from ..watching import Observer, Watching, guarded
 from .caller import Caller, caller_of
 from .names import Names
 
 _OVERRIDING = os.path.dirname(str(overrides.__file__)) + os.sep
-"""Where ``.grad`` is looked up on the way to its own function, once a class or mode in the process may override it."""
+"""Where ``.grad`` is looked up on the path to its own function, once a class or mode in the process may override it."""
 
 
 class Leaves(Observer):
@@ -38,7 +38,7 @@ class Leaves(Observer):
 
     @guarded
     def leaf_changed(self, t: TensorBase, value: bool) -> None:
-        """``requires_grad`` was set."""
+        """Note that ``requires_grad`` was set."""
         self._send("requires_grad", "requires_grad", t, value=value)
         number = self.watching.sink.tensors.known(t)
         if number is not None and value:
@@ -46,12 +46,12 @@ class Leaves(Observer):
 
     @guarded
     def swapped(self, t: TensorBase) -> None:
-        """A tensor has got another one's memory."""
+        """Note that a tensor got another one's memory."""
         self.watching.describe_anew(t)
 
     @guarded
     def grad_set(self, t: TensorBase, value: Any) -> None:
-        """``.grad`` was assigned to, or deleted."""
+        """Note that ``.grad`` was assigned, or deleted."""
         change = "grad-cleared" if value is None else "grad-set"
         if value is not None and not any_nonzero(array_of(value)):
             change = "grad-zeroed"
@@ -64,13 +64,13 @@ class Leaves(Observer):
 
     @guarded
     def data_set(self, t: TensorBase, value: Any) -> None:
-        """``.data`` was assigned to."""
+        """Note that ``.data`` was assigned."""
         given = {"given": self.watching.number(value)} if isinstance(value, TensorBase) else {}
         self._send("data", "written", t, **given)
 
     @guarded
     def read(self, t: TensorBase) -> None:
-        """``.grad`` was read: only reported where a leaf has none, or the tensor is not a leaf."""
+        """Note that ``.grad`` was read: only if a leaf has none, or the tensor is not a leaf."""
         if t._meta is not None and t._meta.grad is not None and t.is_leaf:
             return
         caller = self._caller()
@@ -78,15 +78,15 @@ class Leaves(Observer):
             return
         line, texts, number = self._number(t, caller)
         event = read_event(t, number, line, self.watching.run_number)
-        self.watching.sink.note((event_as_told, event, texts, [number], ()))
+        self.watching.sink.note((completed_event, event, texts, [number], ()))
 
     def _send(self, op: str, change: str, t: TensorBase, **more: Any) -> None:
-        """Send that a leaf or its gradient was changed, unless a function of ours did it."""
+        """Send a change of a leaf or its gradient, unless a function of ours made it."""
         caller = self._caller()
         if caller is not None:
             line, texts, number = self._number(t, caller)
             event = leaf_event(op, change, number, line, stack_of(caller.frame), self.watching.run_number, **more)
-            self.watching.sink.note((event_as_told, event, texts, [number], ()))
+            self.watching.sink.note((completed_event, event, texts, [number], ()))
 
     def _caller(self) -> Caller | None:
         """Return the caller, if the read is to be reported."""
@@ -94,7 +94,7 @@ class Leaves(Observer):
         return None if caller is None or caller.internal or caller.frame is None else caller
 
     def _number(self, t: TensorBase, caller: Caller) -> tuple[SourceLine | None, list[str] | None, int]:
-        """The line of a call, the texts of its tensors, and the number of one."""
+        """Return the line of a call, the texts of its tensors, and the number of one."""
         line, texts, number = source_line(caller.frame), self._names.texts(caller), self.watching.sink.tensors.known(t)
         if number is None:
             number = self.watching.enter(t, line, worthy(texts[0]) if texts else "")
@@ -103,7 +103,7 @@ class Leaves(Observer):
 
 
 def _looks_itself(user: FrameType | None) -> bool:
-    """Whether the user's line looks at ``.grad``, no function of ours that it called, as ``clip_grad_norm_``."""
+    """Whether the user's line reads ``.grad`` itself, not a function of ours, such as ``clip_grad_norm_``."""
     frame: FrameType | None = getframe(2)
     while frame is not None and frame.f_code is not read_grad.__code__:
         frame = frame.f_back

@@ -9,13 +9,13 @@ from ...array_values import repeated, scattered_twice
 
 
 def lost_writes(op: Any, args: Any) -> int:
-    """Return how many values a call of an operator loses so; 0 where they are added up, or none is written by index."""
+    """Return how many values a call loses by writing to one element twice; 0 if they accumulate."""
     count = _COUNTS.get(op.name)
     return 0 if count is None else count(*args)
 
 
 def writes_by_index(op: Any) -> bool:
-    """Whether an operator may lose values so."""
+    """Whether an operator may lose values by indexed writes."""
     return op.name in _COUNTS
 
 
@@ -32,4 +32,4 @@ def _scattered(target: Any, dim: int, index: Any, *source: Any) -> int:
 
 
 _COUNTS: dict[str, Callable[..., int]] = {"_index_put": _put, "index_copy": _copied, "_scatter": _scattered}
-"""By operators' names, those that write by index, in place or into a copy."""
+"""Operators that write by index, in place or into a copy, by name."""

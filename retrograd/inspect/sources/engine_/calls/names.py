@@ -30,7 +30,7 @@ class Names:
     def __init__(self, watching: Watching) -> None:
         self._watching = watching
         self._texts: BoundedDict[int, tuple[Spelling, list[str], list[str]]] = BoundedDict(50_000)
-        """Id of a spelling -> the spelling, kept so that its id stays its own, texts of its operands, and targets."""
+        """Id of a spelling -> the spelling, kept so that its id stays unique, texts of its operands, and targets."""
 
     def texts(self, caller: Caller, op: str = "") -> list[str] | None:
         """Return the source text of arguments that may be tensors; None if one of our modules is in between."""
@@ -40,11 +40,11 @@ class Names:
         return texts[::-1] if spelling.turns(op) else texts
 
     def of_outputs(self, caller: Caller, outputs: Any) -> list[str]:
-        """What the line assigns the outputs to."""
+        """Return the names that the line assigns the outputs to."""
         return list(fitting(self.targets(caller), outputs))
 
     def targets(self, caller: Caller) -> list[str]:
-        """What the line assigns to."""
+        """Return the targets of the line's assignment."""
         return [] if caller.module or caller.frame is None else self._known(caller.frame)[2]
 
     def _known(self, frame: FrameType) -> tuple[Spelling, list[str], list[str]]:
@@ -56,12 +56,12 @@ class Names:
         return known
 
     def form(self, caller: Caller) -> str:
-        """The name of the function as the line calls it."""
+        """Return the function's name in the line."""
         form = spelling_at(caller.frame).form
         return form if form.islower() and not caller.module else ""
 
     def written(self, caller: Caller, op: str) -> str:
-        """What the line calls an operator, "" if it calls something else there."""
+        """Return the operator's name in the line, "" if it calls something else there."""
         spelling = spelling_at(caller.frame)
         if spelling.turns(op) and not caller.module:
             return spelling.compares
@@ -69,21 +69,21 @@ class Names:
         return form if op in (canonical(form), canonical(f"__{form}__")) else ""
 
     def cast(self, caller: Caller, row: str) -> str:
-        """``half`` and the like, which are one row."""
+        """Return ``half`` and the like, which share an operator."""
         form = self.form(caller) if row == "_to_copy" else ""
         return form if form in _CASTS else ""
 
     def stack(self, frame: FrameType | None) -> list[StackFrame]:
-        """The user's frames that lead to a call."""
+        """Return the user's frames that lead to a call."""
         return stack_of(frame)
 
 
 def matched(
     texts: Sequence[str] | None, numbers: Sequence[int | None], within: Collection[int], rows: Rows
 ) -> Sequence[str]:
-    """Which of the texts of a line belongs to each of the inputs of a call, by their numbers; None for new ones.
+    """Return the text of each input of a call, by their numbers; None for new ones.
 
-    ``within`` are the numbers of tensors that the same call has made on its way: the line has no words for them.
+    ``within`` are the numbers of tensors that the same call has made: the line has no text for them.
     """
     count = len(numbers)
     if texts is None:
@@ -100,21 +100,21 @@ def matched(
 
 
 def named_by(texts: Sequence[str] | None, numbers: Sequence[int], within: Collection[int], rows: Rows) -> Sequence[str]:
-    """As ``matched``; tensors that have no name get the one that they have in the line."""
+    """Return the same; tensors without a name get their text as name."""
     names = matched(texts, numbers, within, rows)
     give_names(numbers, names, rows)
     return names
 
 
 def fitting(targets: Sequence[str], outputs: Any) -> Sequence[str]:
-    """The targets of a line, if they are as many as the results of a call, else no names."""
+    """Return the targets of a line, if they are as many as the results of a call, else none."""
     if len(targets) == len(outputs):
         return targets
     return _NO_NAMES[len(outputs)] if len(outputs) < len(_NO_NAMES) else [""] * len(outputs)
 
 
 def _tensor_texts(frame: FrameType, spelling: Spelling) -> tuple[str, ...]:
-    """Texts of the operands that may be tensors: no numbers and other constants, and no module in front of a call."""
+    """Return the texts of the operands that may be tensors, without constants and module names."""
     texts: list[str] = []
     if spelling.receiver and not (_DOTTED.match(spelling.receiver) and _is_module(frame, spelling.receiver)):
         texts.append(spelling.receiver)

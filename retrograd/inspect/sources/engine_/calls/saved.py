@@ -10,22 +10,22 @@ from .....engine.nodes.saved import SavedTensor
 
 _NO_TENSORS = frozenset({bool, int, float, str, type(None)})
 _Plan = tuple[Callable[[Any], Any], tuple[int, ...], bool]
-"""What reads the slots of a node that may keep a tensor, and where that mostly is among the inputs or ``_RESULT``;
-whether these are the first inputs in their order, so that they are compared at once."""
+"""A reader of the slots of a node that may save a tensor, their usual positions among the inputs or ``_RESULT``, and
+whether these are the first inputs in order, so that they are compared at once."""
 _RESULT = -1
-"""Stands for the results among the positions of inputs."""
+"""Position that means the results."""
 _Positions = tuple[int, ...]
 _patterns: dict[_Positions, _Positions] = {}
-"""Positions that were found, so that equal ones are one object."""
+"""Positions that occurred, so that equal ones are one object."""
 _Reader = Callable[[Any], Any]
 readers: dict[type, _Reader] = {}
-"""By class of node: what reads all that one keeps, a value perhaps twice."""
+"""By class of node: reads all that a node saves, perhaps twice."""
 _plans: dict[type, _Plan | None] = {}
-"""By class of node, which live as long as the engine; None for those without a slot for each value."""
+"""By class of node, which are never freed; None for those without a slot for each value."""
 
 
 def saved_positions(node: Any, inputs: Sequence[Any]) -> _Positions:
-    """Say which of the inputs a node keeps for backward, by their positions; -1 for its results."""
+    """Return the positions of the inputs that a node saves for backward; -1 for its results."""
     try:
         plan = _plans[node.__class__]
     except KeyError:
@@ -67,14 +67,14 @@ def saved_numbers(positions: _Positions, inputs: Sequence[int], outputs: Sequenc
 
 
 def reader_of(cls: Any) -> _Reader:
-    """What reads all that nodes of a row keep, in whatever form; looked for once a class."""
+    """Return a function that reads all that nodes of a class save, in whatever form; cached by class."""
     read = _reader_of(cls.op.saved_names) if hasattr(cls, "edge_0") else attrgetter("saved")
     readers[cls] = read
     return read
 
 
 def _reader_of(names: Sequence[str]) -> _Reader:
-    """What reads the slots of these names; a single one twice, of which ``attrgetter`` would give no tuple."""
+    """Return a function that reads these slots; a single one twice, since ``attrgetter`` would not return a tuple."""
     slots = [f"kept_{name}" for name in names]
     return attrgetter(*slots, *slots[: len(slots) == 1]) if slots else _nothing
 
@@ -84,7 +84,7 @@ def _nothing(node: Any) -> tuple[Any, ...]:
 
 
 def _plan_of(cls: type) -> _Plan | None:
-    """Look at a class of nodes for the first time."""
+    """Return the plan of a class of nodes that was not seen before."""
     op = getattr(cls, "op", None)
     found = None
     if op is not None and hasattr(cls, "edge_0"):
@@ -98,7 +98,7 @@ def _plan_of(cls: type) -> _Plan | None:
 
 
 def _looked_for(node: Any, inputs: Sequence[Any]) -> list[int]:
-    """The same for nodes of any kind: each value is looked for among the inputs."""
+    """Return the same for nodes of any kind: each value is searched for among the inputs."""
     saved = getattr(node, "saved", None)
     found: list[int] = []
     if not saved:

@@ -1,4 +1,4 @@
-"""Observes, at every level, the calls of our engine that end a gradient, and those that carry the values on."""
+"""Observes, at every level, the calls of our engine that cut a gradient, and those that use the values afterwards."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _PLAIN = (TensorBase, float)
 
 
 class Severing(Observer):
-    """Follows values that have left the graph until a call with a gradient takes them."""
+    """Follows values that have left the graph until a call with a gradient uses them."""
 
     def __init__(self, watching: Watching, lines: Lines) -> None:
         super().__init__(watching)
         self._lines = lines
 
     def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
-        """An operator ran."""
+        """Note that an operator ran."""
         tables = self._lines.tables
         if tables is not None and (node is None or tables.severed.known):
             self._operation(op, args, node, inputs, outputs, getframe(2))
 
     @guarded
     def _operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, frame: FrameType) -> None:
-        """Note what went in without a gradient, or what came out so."""
+        """Note operands without a gradient, or results without one."""
         here, tables = self.watching.here, self._lines.tables
         if tables is None or (here.runs and not STATE.grad_enabled) or here.forwards:
             return
@@ -49,7 +49,7 @@ class Severing(Observer):
             tables.here().severed[node._number] = Taken(node._number, causes)
 
     def _left(self, severed: SeveredTensors, op: Any, args: Any, inputs: Any, left: Any, frame: FrameType) -> None:
-        """A call made no node: note its results, if something that went in had a gradient once or could have one."""
+        """Note the results of a call without a node, if an operand had a gradient or could have one."""
         causes = severed.causes(_within(args)) if severed.known else ()
         source = next((one for one in inputs if requires_grad(one)), None)
         made_anew = operator(spelled(op.name)).is_a(Trait.CREATION)
@@ -68,7 +68,7 @@ class Severing(Observer):
 
     @guarded
     def cut(self, reason: str, t: TensorBase, result: Any) -> None:
-        """A value was taken out of the graph."""
+        """Note that a value was taken out of the graph."""
         tables = self._lines.tables
         if tables is None or result is None or self.watching.here.runs:
             return
@@ -84,12 +84,12 @@ class Severing(Observer):
 
 
 def _number(t: TensorBase) -> int:
-    """The number of the node that made a tensor, -1 of a leaf."""
+    """Return the number of the node that made a tensor, -1 for a leaf."""
     return int(edge_parts(gradient_edge(t))[0]._number) if has_history(t) else -1
 
 
 def _within(args: Iterable[Any]) -> list[Any]:
-    """Tensors and numbers among arguments, and in lists there."""
+    """Return tensors and numbers among arguments, including those in lists."""
     found = []
     for one in args:
         found += [entry for entry in one[:1000] if isinstance(entry, _PLAIN)] if isinstance(one, (list, tuple)) else []

@@ -1,4 +1,4 @@
-"""Observes in-place writes: attempted, done or refused, and the view through which they reach the memory."""
+"""Observes in-place writes: attempted, done or rejected, and the view through which they reach the memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Writes(Observer):
 
     @guarded
     def writing(self, op: Any, args: Any) -> None:
-        """An in-place operator is tried: should it be refused, this is what is known of it."""
+        """Note an in-place operator that is tried, in case it is rejected."""
         caller = self._describer.caller()
         if caller is None or not isinstance(args[0], TensorBase):
             return
@@ -62,7 +62,7 @@ class Writes(Observer):
 
     @guarded
     def inplace(self, op: Any, args: Any, node: Any, t: TensorBase, inputs: Any) -> None:
-        """It was done."""
+        """Note that it was done."""
         event, self._describer.pending.write = self._describer.pending.write, None
         if event is None:
             return
@@ -84,7 +84,7 @@ class Writes(Observer):
 
     @guarded
     def writing_out(self, value: TensorBase, out: TensorBase) -> None:
-        """A result is about to be written into ``out=``."""
+        """Note that a result is about to be written into ``out=``."""
         caller = self._describer.caller()
         if caller is None:
             return
@@ -98,7 +98,7 @@ class Writes(Observer):
 
     @guarded
     def refused(self, name: str, args: Any, error: BaseException) -> None:
-        """A call raised."""
+        """Note that a call raised."""
         text = f"{type(error).__name__}: {error}"
         event, self._describer.pending.write = self._describer.pending.write, None
         if event is not None:
@@ -116,13 +116,13 @@ class Writes(Observer):
         self.watching.sink.explain(error, line)
 
     def _values_written(self, args: Any, caller: Caller) -> list[TensorBase]:
-        """The other operands of a write; a number that ``t[i] = 0.0`` was made a tensor of is not the user's."""
+        """Return the other operands of a write; a tensor made of the number in ``t[i] = 0.0`` is not the user's."""
         known = self.watching.sink.tensors.known
         given = [a for a in args[1:] if isinstance(a, TensorBase)]
         return [a for a in given if caller.function != "setitem" or requires_grad(a) or known(a) is not None]
 
     def _written_tensor(self, t: TensorBase, caller: Caller) -> TensorBase:
-        """The tensor that the user's line writes to: ``t[i] = v`` writes to a view that nobody else sees."""
+        """Return the tensor that the user's line writes to: for ``t[i] = v`` not the temporary view."""
         whole, self._describer.pending.whole = self._describer.pending.whole, None
         if whole is None or caller.function != "setitem":
             return t
@@ -130,7 +130,7 @@ class Writes(Observer):
         return held if held is not None and memory_of(held._array) is memory_of(t._array) else t
 
     def _through(self, number: int, t: TensorBase) -> str:
-        """The way to the memory that a write takes."""
+        """Return how a write reaches the memory."""
         table = self.watching.sink.tensors
         seen: int | None = number
         while seen is not None:
@@ -140,7 +140,7 @@ class Writes(Observer):
         return "view" if t._meta is not None and t._meta.view is not None else ""
 
     def _note_gradient(self, event: Event, t: TensorBase) -> None:
-        """A write that leaves some leaf's ``.grad``, or an alias of all of it, zero has cleared it."""
+        """Note a write that leaves a leaf's ``.grad``, or an alias of all of it, zero: it has cleared it."""
         known, data = self.watching.gradients, event.data
         leaf = known.leaf_of(data["target"], self.watching.memory(t), t._array.size) if known.leaves else None
         if leaf is not None:

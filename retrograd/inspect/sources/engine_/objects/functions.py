@@ -17,17 +17,17 @@ from .replay import read_tensor
 
 
 class Functions(Observer):
-    """Sends ``function`` for Functions of the user; those of the engine are its own business."""
+    """Sends ``function`` for the user's Functions, not for the engine's own."""
 
     def __init__(self, watching: Watching) -> None:
         super().__init__(watching)
-        self._told = functions.Functions(TensorBase, _rule_of)
+        self._writer = functions.Functions(TensorBase, _rule_of)
         self._versions: dict[int, list[int]] = {}
         """By id of a node whose forward is running: versions of its inputs."""
 
     @guarded
     def function_began(self, node: Any, args: Any) -> None:
-        """A forward is about to run."""
+        """Note that a forward is about to run."""
         if not self.watching.here.forwards and node._edges:
             self._keep(node._forward_cls, args)
         self.watching.here.forwards += 1
@@ -36,19 +36,19 @@ class Functions(Observer):
     def _keep(self, cls: Any, args: Any) -> None:
         """Keep the call for a comparison with finite differences, if there is to be one."""
         kept_calls = self.watching.sink.kept_calls
-        if kept_calls is not None and self.watching.wants("full") and self._told.is_users(cls):
+        if kept_calls is not None and self.watching.wants("full") and self._writer.is_users(cls):
             kept_calls.offer("retrograd", cls, (args, {}), read_tensor)
 
     @guarded
     def function_left(self, node: Any) -> None:
-        """A forward returned or raised."""
+        """Note that a forward returned or raised."""
         self.watching.here.forwards = max(0, self.watching.here.forwards - 1)
 
     @guarded
     def function_ended(self, node: Any, args: Any, results: Any) -> None:
-        """A Function was applied."""
+        """Note that a Function was applied."""
         before = self._versions.pop(id(node), [])
-        if not self._told.is_told(node._forward_cls):
+        if not self._writer.is_reported(node._forward_cls):
             return
         inputs = [t for t in args if isinstance(t, TensorBase)]
         outputs = [t for t in results if isinstance(t, TensorBase)]
@@ -58,20 +58,20 @@ class Functions(Observer):
         number = node._number - self.watching.begin if node._edges else None
         applied = functions.Applied(node._forward_cls, args, outputs, changed, node, number)
         line = source_line(user_frame(getframe(1)))
-        self._told.applied(self.watching, applied, self.watching.run_number, line)
+        self._writer.applied(self.watching, applied, self.watching.run_number, line)
 
     @guarded
     def function_backward(self, node: Any, grads: Any, given: Any) -> None:
-        """The user's backward returned, before anything is checked."""
-        if self._told.is_users(node._forward_cls):
+        """Note that the user's backward returned; nothing is checked yet."""
+        if self._writer.is_users(node._forward_cls):
             number, count = node._number - self.watching.begin, len(node._is_tensor_input)
             run = self.watching.run_number
             spread = any(isinstance(g, TensorBase) and g.numel() > 1 and 0 in g._array.strides for g in grads)
-            self._told.returned(self.watching, node._forward_cls, number, count, given, run, spread=spread)
+            self._writer.returned(self.watching, node._forward_cls, number, count, given, run, spread=spread)
 
 
 def _rule_of(cls: Any) -> Any:
-    """The user's backward rule, if it is one."""
+    """Return the user's backward rule, or None."""
     try:
         return user_backward(cls)
     except RuntimeError:
@@ -87,19 +87,19 @@ class Checkpoints(Observer):
     def __init__(self, watching: Watching) -> None:
         super().__init__(watching)
         self._blocks = ObjectNumbers()
-        self._told = functions.Checkpoints()
+        self._writer = functions.Checkpoints()
 
     @guarded
     def checkpoint(self, action: str, frame: Any) -> None:
-        """A block begins, is computed again, or has ended."""
+        """Note that a block begins, is recomputed, or has ended."""
         region = getattr(frame.function, "__self__", None)  # the call of ``checkpoint`` that it belongs to
         function = getattr(region, "function", frame.function)
         name = str(getattr(function, "__qualname__", type(function).__name__))
         data: dict[str, Any] = {"block": self._blocks.of(frame), "function": name}
         line, run = source_line(user_frame(getframe(1))), self.watching.run_number
         if action == "ended":
-            self._told.end(data, line, run)
+            self._writer.end(data, line, run)
             return
         if action == "forward":
             data["keeps_random_state"] = getattr(region, "keeps_random_state", True)
-        self._told.begin((self.watching,), action, data, line, run)
+        self._writer.begin((self.watching,), action, data, line, run)

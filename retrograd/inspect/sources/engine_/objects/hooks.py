@@ -17,7 +17,7 @@ from ..backward.facts import array_of
 from ..watching import Observer, Watching, guarded
 
 _OF_MODULES = "retrograd.nn.backward_hooks"
-"""The module with our hooks on nodes that run modules' backward hooks: they are not the program's."""
+"""The module whose hooks on nodes run modules' backward hooks: they are not the program's."""
 
 
 class Hooks(Observer):
@@ -25,16 +25,16 @@ class Hooks(Observer):
 
     def __init__(self, watching: Watching) -> None:
         super().__init__(watching)
-        self._told = hooks.Hooks(watching.sink)
+        self._writer = hooks.Hooks(watching.sink)
         self._coming: tuple[str, Any, dict[str, Any], SourceLine | None] | None = None
-        """A hook that is about to be registered, and what on."""
+        """A hook that is about to be registered, and its target."""
         self._modules = ObjectNumbers()
         self._before: dict[int, tuple[list[float | None], bool]] = {}
-        """By handle of a hook that is running: sums of what it was given, and whether that was more than zeros."""
+        """By handle of a running hook: sums of its arguments, and whether one was nonzero."""
 
     @guarded
     def hooking(self, kind: str, target: Any, hook: Any) -> None:
-        """A hook is about to be registered."""
+        """Note that a hook is about to be registered."""
         if getattr(hook, "__module__", "") == _OF_MODULES:
             return
         line, on = source_line(user_frame(getframe(1))), dict[str, Any]()
@@ -49,30 +49,30 @@ class Hooks(Observer):
 
     @guarded
     def hooked(self, handle: int) -> None:
-        """It was registered under a handle."""
+        """Note that it was registered under a handle."""
         coming, self._coming = self._coming, None
         if coming is not None:
-            self._told.registered(handle, *coming)
+            self._writer.registered(handle, *coming)
 
     @guarded
     def unhooked(self, handle: int) -> None:
-        """A handle was removed."""
-        self._told.removed(handle, source_line(user_frame(getframe(1))))
+        """Note that a handle was removed."""
+        self._writer.removed(handle, source_line(user_frame(getframe(1))))
 
     @guarded
     def hook_began(self, handle: int, hook: Any, given: Any) -> None:
-        """A hook is about to run."""
+        """Note that a hook is about to run."""
         self._before[handle] = _sums(given), not _is_zero(given)
 
     @guarded
     def hook_ended(self, handle: int, hook: Any, given: Any, result: Any) -> None:
-        """It has run."""
+        """Note that it has run."""
         before, alive = self._before.pop(handle, ([], False))
         run, changed = self.watching.run, before != _sums(given)
         if changed and run is not None and run.measures is not None:
             run.measures.forget()
         zeroed = alive and _is_zero(given if result is None else (result,))
-        self._told.ran(handle, self.watching.run_number, returned=result is not None, in_place=changed, zeroed=zeroed)
+        self._writer.ran(handle, self.watching.run_number, returned=result is not None, in_place=changed, zeroed=zeroed)
 
 
 def _method(frame: FrameType | None) -> str:
@@ -83,7 +83,7 @@ def _method(frame: FrameType | None) -> str:
 
 
 def _sums(given: Any) -> list[float | None]:
-    """Sums of the gradients that a hook is given, by which a change is seen."""
+    """Return the sums of a hook's gradients, to detect changes."""
     found: list[float | None] = []
     for one in given:
         for g in one if isinstance(one, (tuple, list)) else (one,):
@@ -92,7 +92,7 @@ def _sums(given: Any) -> list[float | None]:
 
 
 def _is_zero(given: Any) -> bool:
-    """Whether the first gradient among those of a hook has no entry but zeros."""
+    """Whether the first gradient among a hook's arguments is all zeros."""
     first = given[0] if given else None
     return isinstance(first, TensorBase) and not array_of(first).any()
 

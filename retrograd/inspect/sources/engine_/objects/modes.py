@@ -27,9 +27,9 @@ class Autocasts(Observer):
 
     @guarded
     def autocast_switched(self, action: str, device: str, enabled: bool, dtype: str) -> None:
-        """From here on calls are made in another dtype, or no longer."""
+        """Note that calls are made in another dtype from now on, or no longer."""
         place = place_of(getframe(3), (mixed_precision.__file__,), is_ours)
-        data: dict[str, Any] = {"action": action, "enabled": enabled, "dtype": dtype, **place.told()}
+        data: dict[str, Any] = {"action": action, "enabled": enabled, "dtype": dtype, **place.callee_data()}
         self.watching.send(Event("autocast", device, source_line(place.frame), data))
 
 
@@ -45,14 +45,14 @@ class GradModes(Observer):
 
     @guarded
     def grad_switched(self, action: str, switched: Any, before: tuple[bool, bool], now: tuple[bool, bool]) -> None:
-        """A mode was switched by an object, or by the function of this name."""
+        """Note that a mode was switched by an object, or by the function with this name."""
         bare = isinstance(switched, str)
         op, holder = (switched, None) if bare else (type(switched).__name__, switched)
         self._switches.switched(Switching(action, holder, op, Modes(*before), Modes(*now)), getframe(3))
 
 
 def switches_of(sink: Sink) -> GradSwitches:
-    """Return what follows the switches of a recording."""
+    """Return the grad switches of a recording."""
     return GradSwitches(sink, (modes.__file__, internals.__file__), _is_engines)
 
 
@@ -64,7 +64,7 @@ def _is_engines(code: CodeType) -> bool:
 
 _FOLDER = os.path.join(os.path.dirname(str(transforms.__file__)), "")
 _SAME = {"vjp": "grad", "jacrev": "grad", "jacfwd": "jvp"}
-"""What the engine names by the function that opens a level, and PyTorch by what the level does."""
+"""The engine names a level by the function that opens it, PyTorch by its kind."""
 
 
 class FunctionalCalls(Observer):
@@ -72,13 +72,13 @@ class FunctionalCalls(Observer):
 
     @guarded
     def functional_called(self, given: dict[str, Any]) -> None:
-        """A module is about to be called so."""
+        """Note that a module is about to be called so."""
         watching = self.watching
         watching.send(functional_call(given, getframe(2), lambda them: [watching.number(one) for one in them]))
 
 
 def transforms_of(sink: Sink) -> Transforms:
-    """Return what follows the transforms of a recording."""
+    """Return the transforms of a recording."""
     return Transforms(sink, _function_of)
 
 

@@ -26,10 +26,10 @@ from ..watching import Observer, Watching, guarded, report_problem
 
 
 class StepReader:
-    """``Reader`` of our engine."""
+    """The ``Reader`` of our engine."""
 
     def contents(self, parameters: Sequence[Any]) -> list[Hashable]:
-        """Return for each parameter what differs if its values do."""
+        """Return for each parameter a key that differs if its values do."""
         return [_content(parameter._array) for parameter in parameters]
 
     def gradients(self, parameters: Sequence[Any]) -> list[str | None]:
@@ -41,7 +41,7 @@ class StepReader:
         return [one._array if has_data(one._array) else None for one in parameters]
 
     def place(self, parameter: Any) -> Hashable:
-        """Return which array a parameter has, and its version, which writes by an alias of NumPy's leave as it was."""
+        """Return the array of a parameter and its version, which writes through NumPy do not change."""
         return id(parameter._array), parameter._version
 
 
@@ -74,12 +74,12 @@ class Owners(Observer):
         lines.modules = self._roots.modules
         self._optimizers = Optimizers(StepReader(), TensorBase, watching.sink.among_ranks)
         self._stepping: list[Any] = []
-        """Optimizers that step, innermost last."""
+        """Optimizers that are stepping, innermost last."""
 
     # -- modules
     @guarded
     def module_began(self, module: Any) -> None:
-        """A module is called."""
+        """Note that a module is called."""
         scopes = self.watching.here.scopes
         call = type(module).__call__.__code__
         if call is not self._call:
@@ -98,7 +98,7 @@ class Owners(Observer):
 
     @guarded
     def module_ended(self, module: Any) -> None:
-        """It is done."""
+        """Note that it has returned."""
         here = self.watching.here
         if here.modules:
             here.modules.pop()
@@ -107,7 +107,7 @@ class Owners(Observer):
 
     @guarded
     def scope_began(self, name: str) -> None:
-        """A stretch of the program begins that the user gave a name."""
+        """Note that a named scope of the user begins."""
         scopes = self.watching.here.scopes
         scopes.append(f"{scopes[-1]}/{name}" if scopes else name)
         self._lines.enter(scopes[-1])
@@ -115,7 +115,7 @@ class Owners(Observer):
 
     @guarded
     def scope_ended(self, name: str) -> None:
-        """It is over."""
+        """Note that it ends."""
         self._leave(self.watching.here.scopes)
         named_scopes.notify_followers(self.watching.sink, name, False)
 
@@ -127,7 +127,7 @@ class Owners(Observer):
         self._lines.enter(scopes[-1] if scopes else "", words[-1] if words else "")
 
     def close(self) -> None:
-        """Look for switches on modules without effect, and break the reference cycle, so that recordings are freed."""
+        """Report attributes on modules that switch nothing, and break the reference cycle, which frees recordings."""
         if self.watching.wants("full"):
             try:
                 self._strays.look(self._roots.modules())
@@ -137,26 +137,26 @@ class Owners(Observer):
 
     @guarded
     def backward_began(self, roots: Any) -> None:
-        """A backward pass begins."""
+        """Note that a backward pass begins."""
         if self.watching.wants("full"):
             self._strays.run_begins(self._roots.modules)
 
     def _met(self, called: Called) -> None:
-        """Send what an outermost module holds."""
+        """Send the contents of an outermost module."""
         tell_module(self.watching, called)
 
     # -- optimizers
     def optimizer(self, action: str, optimizer: Any) -> None:
-        """An optimizer was made, steps, or clears gradients; what it does within another one's step is part of that."""
+        """Note that an optimizer was made, steps, or clears gradients; nested calls belong to the outer step."""
         here = self.watching.local.state
-        if here.deaf:
+        if here.suppressed:
             here.within += action != "made"
         else:
             self._works(action, optimizer)
 
     @guarded
     def _works(self, action: str, optimizer: Any) -> None:
-        """An optimizer of the program's own is at work."""
+        """Note that one of the program's own optimizers is running."""
         if action == "step":
             self._stepping.append(optimizer)
         self.watching.here.quiet = action != "made"
@@ -164,44 +164,44 @@ class Owners(Observer):
 
     @guarded
     def scheduled(self, optimizer: Any) -> None:
-        """A schedule has set the rates of an optimizer."""
+        """Note that a schedule has set the rates of an optimizer."""
         self._optimizers.scheduled(optimizer, getframe(1))
 
     def optimizer_done(self, action: str, optimizer: Any) -> None:
-        """It is done."""
+        """Note that it has finished."""
         here = self.watching.here
         if here.within:
             here.within -= 1
         else:
-            here.quiet = here.deaf = here.elsewhere
+            here.quiet = here.suppressed = here.elsewhere
             if action == "step":
                 self._end_step(optimizer)
 
     @guarded
     def _end_step(self, optimizer: Any) -> None:
-        """A step is over."""
+        """Note that a step has ended."""
         if self._stepping:
             self._stepping.pop()
         self._optimizers.stepped(optimizer)
 
     def closure_began(self) -> None:
-        """A step calls what the program computes its loss with."""
+        """Note that a step calls its closure."""
         here = self.watching.local.state
         if not here.within:
-            here.quiet = here.deaf = here.elsewhere
+            here.quiet = here.suppressed = here.elsewhere
             if self._stepping:
                 self._optimizers.calls_closure(self._stepping[-1])
 
     def closure_ended(self) -> None:
-        """The step goes on."""
+        """Note that the closure has returned."""
         here = self.watching.local.state
         if not here.within:
             self._evaluated()
-            here.quiet = here.deaf = True
+            here.quiet = here.suppressed = True
 
     @guarded
     def _evaluated(self) -> None:
-        """Say what a closure left in ``.grad``."""
+        """Send what a closure left in ``.grad``."""
         if self._stepping:
             self._optimizers.works((self.watching,), "evaluated", self._stepping[-1], getframe(3))
 
@@ -218,19 +218,19 @@ class TrainingCalls(Observer):
 
     @guarded
     def switching(self, module: Any, mode: bool) -> None:
-        """A module is about to be switched."""
+        """Note that a module is about to be switched."""
         changed = self._changes.switched(module, mode)
         if changed:
             tell_mode(self.watching, module, self._changes.number(module), changed, mode, _line())
 
     @guarded
     def state_loaded(self, module: Any, state: Any, result: Any) -> None:
-        """A state was loaded into a module."""
+        """Note that a state was loaded into a module."""
         tell_load(self.watching, module, state, result, _line())
 
     @guarded
     def scaling(self, function: str, optimizer: Any) -> None:
-        """A loss was scaled, gradients were unscaled, or the scaler took a step."""
+        """Note that a loss was scaled, gradients were unscaled, or the scaler took a step."""
         tell_scaling(self.watching, function, optimizer, _line())
 
 
@@ -239,7 +239,7 @@ class Clipping(Observer):
 
     @guarded
     def clipping(self, function: str, parameters: list[Any], bound: Any, read_once: bool) -> None:
-        """Gradients are about to be clipped."""
+        """Note that gradients are about to be clipped."""
         tell_clip(self.watching, function, parameters, bound, self.watching.run_number, _line(), read_once=read_once)
 
 

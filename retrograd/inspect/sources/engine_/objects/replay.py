@@ -16,7 +16,7 @@ from ...kept_calls import Array, Seen
 
 
 def read_tensor(value: Any) -> Seen | None:
-    """Return what there is to see of a tensor among a Function's arguments, None for other objects."""
+    """Return the ``Seen`` of a tensor among a Function's arguments, None for other objects."""
     if not isinstance(value, TensorBase):
         return None
 
@@ -56,6 +56,6 @@ class EngineReplay:
 
     @contextmanager
     def same_random_numbers(self) -> Iterator[None]:
-        """Leave the generator as it is found, not made if it was not."""
+        """Restore the generator after the block; it is not created if it did not exist."""
         with default_generator.resumed():
             yield

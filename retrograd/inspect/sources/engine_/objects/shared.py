@@ -19,7 +19,7 @@ from ..watching import Watching
 
 
 class _Kept(NamedTuple):
-    """What backward needs, as it was."""
+    """Saved memory, with its checksum when it was saved."""
 
     array: Reference
     storage: Reference
@@ -28,28 +28,28 @@ class _Kept(NamedTuple):
     digest: int
     version: int
     steps: int
-    """How many steps optimizers had taken, which write as they like."""
+    """How many steps optimizers had taken, which may write to it."""
 
 
 class SharedMemory:
-    """What one watcher knows of memory that NumPy can write into."""
+    """Memory of one watcher's tensors that NumPy can write into."""
 
     def __init__(self, watching: Watching) -> None:
         self._watching = watching
         self.memories: dict[int, Reference] = {}
-        """Memory that is shared, by id."""
+        """Shared memory by id."""
         self._kept: dict[int, _Kept] = {}
         """By id of the array."""
         self.steps = 0
         """How many steps optimizers have taken."""
 
     def comes_in(self, function: str, t: TensorBase) -> None:
-        """A function made a tensor: some take over the memory of an array."""
+        """Note that a function made a tensor, perhaps in an array's memory."""
         if function in SHARING:
             self._share(t)
 
     def goes_out(self, t: TensorBase, number: int, frame: FrameType | None) -> None:
-        """The program got a tensor's array."""
+        """Note that the program got a tensor's array."""
         table = self._watching.sink.tensors
         base = table[number].view_of
         whole = None if base is None else table.living(base)
@@ -59,7 +59,7 @@ class SharedMemory:
         self._keep(t, number, frame)
 
     def keeps(self, saves: Sequence[int], tensors: Iterable[TensorBase], frame: FrameType | None) -> None:
-        """A node keeps some of the tensors of a call."""
+        """Note that a node saves some of the tensors of a call."""
         for t in tensors:
             number = self._watching.sink.tensors.known(t)
             memory = memory_of(t._array)
@@ -68,7 +68,7 @@ class SharedMemory:
                 self._keep(t, number, frame)
 
     def written(self, t: TensorBase) -> None:
-        """The engine wrote into a tensor, perhaps through an alias with a version of its own."""
+        """Note that the engine wrote into a tensor, perhaps through an alias with another version counter."""
         memory = memory_of(t._array) if self._kept else None
         for key, kept in list(self._kept.items()):
             array = kept.array()
@@ -76,7 +76,7 @@ class SharedMemory:
                 self._kept[key] = kept._replace(digest=digest(array))
 
     def look(self, frame: FrameType | None) -> None:
-        """A backward pass begins: report memory that was changed since it was saved."""
+        """Report, when a backward pass begins, memory that changed since it was saved."""
         for key in list(self._kept):
             self._compare(key, frame)
 
@@ -96,7 +96,7 @@ class SharedMemory:
             self._kept[id(array)] = _Kept(Reference(array), Reference(storage), number, *seen)
 
     def _compare(self, key: int, frame: FrameType | None) -> None:
-        """Report an array that was changed, but not by the engine, and note it as it is now."""
+        """Report an array that was changed, but not by the engine, and update its checksum."""
         kept = self._kept.pop(key, None)
         array, storage = (None, None) if kept is None else (kept.array(), kept.storage())
         if kept is None or array is None or storage is None:
@@ -107,7 +107,7 @@ class SharedMemory:
             self._watching.send(write_event(kept.number, self._name(kept.number), frame, now.version))
 
     def _name(self, number: int) -> str:
-        """The name of a tensor or of the one that it is an alias of."""
+        """Return the name of a tensor or of the one that it is an alias of."""
         table = self._watching.sink.tensors
         name, base = table[number].name, table[number].view_of
         return name if name or base is None else table[base].name

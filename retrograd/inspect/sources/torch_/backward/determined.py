@@ -1,7 +1,7 @@
 """Finds the few nodes whose shapes and dtypes determine those of all others in a graph of known outline.
 
-``_input_metadata`` takes several times as long as a number that a node saved.  So a node is only asked for it where
-nothing else tells: most shapes follow from those of the operands, or of the node behind, and what a node saved of its
+Reading ``_input_metadata`` takes several times as long as a saved number.  So it is only read where nothing else
+determines it: most shapes follow from those of the operands, or of the node behind, and what a node saved of its
 arguments or of its operand's sizes.  All that follows here does so with certainty; no shape is computed.
 """
 
@@ -17,13 +17,13 @@ _DIMS = ("_saved_dim0", "_saved_dim1")
 
 
 class _Rule(NamedTuple):
-    """What holds for the result of an operator."""
+    """How the result of an operator is determined."""
 
     given: tuple[str, ...] | None = None
-    """What the node saved that determines the shape together with the shapes of all operands; None: more does."""
+    """Saved attributes that determine the shape together with the operands' shapes; None if they do not suffice."""
     back: bool = False
-    """Whether the shape of the result determines that of the operand in the same way."""
-    tells: tuple[tuple[int, str], ...] = ()
+    """Whether the shape of the result also determines that of the operand."""
+    saved_operands: tuple[tuple[int, str], ...] = ()
     """Operands whose shape the node saved: position and attribute."""
     dtype: str = ""
     """"all": the operands' dtypes determine the result's; "same": it is that of each operand."""
@@ -38,14 +38,16 @@ _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("Add", "Sub", "Mul", "NativeLayerNorm"), _Rule((), dtype="all")),
     **dict.fromkeys(_UNARY, _POINTWISE),
     **dict.fromkeys(("Softmax", "SafeSoftmax", "LogSoftmax"), _Rule((), True)),
-    "Addmm": _Rule((), tells=((1, "_saved_mat1_sym_sizes"),), dtype="same"),
-    "Mm": _Rule((), tells=((0, _SIZES),), dtype="same"),
+    "Addmm": _Rule((), saved_operands=((1, "_saved_mat1_sym_sizes"),), dtype="same"),
+    "Mm": _Rule((), saved_operands=((0, _SIZES),), dtype="same"),
     "Bmm": _Rule((), dtype="same"),
     "Transpose": _Rule(_DIMS, True, dtype="same"),
     "Permute": _Rule(("_saved_dims",), True, dtype="same"),
     "Unsqueeze": _Rule(("_saved_dim",), True, dtype="same"),
-    "Select": _Rule(("_saved_dim",), tells=((0, _SIZES),), dtype="same"),
-    **dict.fromkeys(("View", "UnsafeView", "ReshapeAlias", "Expand"), _Rule(tells=((0, _SIZES),), dtype="same")),
+    "Select": _Rule(("_saved_dim",), saved_operands=((0, _SIZES),), dtype="same"),
+    **dict.fromkeys(
+        ("View", "UnsafeView", "ReshapeAlias", "Expand"), _Rule(saved_operands=((0, _SIZES),), dtype="same")
+    ),
 }
 _BY_NODE = {f"{name}Backward0": rule for name, rule in _RULES.items()}
 _BY_NODE["SqueezeBackward1"] = _RULES["Select"]  # squeeze(dim)
@@ -56,18 +58,18 @@ _SHAPE, _DTYPE = 0, 1
 
 
 class Questions(NamedTuple):
-    """What is to be compared with an earlier graph."""
+    """What must be compared with an earlier graph."""
 
     asked: list[int]
-    """Rows of nodes that are asked for shape and dtype."""
+    """Nodes whose shape and dtype must be read."""
     saved: list[tuple[int, str, Any]]
-    """Rows, attributes and the values that those must have."""
+    """Nodes, attributes and the values that those must have."""
 
 
 def questions(
     order: list[Node], ops: list[str], edges: Iterator[tuple[int, int, int, int]], leaves: Sequence[int]
 ) -> Questions:
-    """Return what settles all nodes, once the leaves are; ``edges``: start, end (-1 for none), position, number."""
+    """Return what determines all nodes, given the leaves; ``edges``: start, end (-1 for none), position, number."""
     deduction = _Deduction(order, ops, edges)
     for row in leaves:
         deduction.settle(row)
@@ -82,7 +84,7 @@ def questions(
 
 
 class _Deduction:
-    """Finds out what follows from what is known of some rows."""
+    """Finds out what follows from known nodes."""
 
     def __init__(self, order: list[Node], ops: list[str], edges: Iterator[tuple[int, int, int, int]]) -> None:
         self._order = order
@@ -95,28 +97,28 @@ class _Deduction:
             if end >= 0 and not number:
                 self._users[end].append(start)
         self._known: tuple[set[int], set[int]] = (set(), set())
-        """Rows whose shapes, and whose dtypes, are settled."""
+        """Nodes whose shapes, and whose dtypes, are known."""
         self.saved: dict[tuple[int, str, Any], None] = {}
-        """What that rests on."""
+        """The attributes that this depends on."""
 
     def is_known(self, what: int, row: int) -> bool:
         """Whether shape or dtype of a row is known."""
         return row in self._known[what]
 
     def settle(self, row: int) -> None:
-        """Take shape and dtype of a row as known, and everything that follows."""
+        """Add shape and dtype of a node, and everything that follows, to what is known."""
         self._follow([(_SHAPE, row), (_DTYPE, row)])
 
     def read_saved(self) -> None:
-        """Take sizes of operands from what nodes saved, where they are not known otherwise."""
+        """Use sizes of operands that nodes saved, where they are not known otherwise."""
         for row in reversed(range(len(self._order))):
-            for position, name in self._rules[row].tells:
+            for position, name in self._rules[row].saved_operands:
                 operand = self._operands[row][position]
                 if operand >= 0 and operand not in self._known[_SHAPE] and self._note(row, (name,)):
                     self._follow([(_SHAPE, operand)])
 
     def _follow(self, waiting: list[tuple[int, int]]) -> None:
-        """Take facts as known, and what follows from them."""
+        """Add facts, and everything that follows from them, to what is known."""
         while waiting:
             what, row = waiting.pop()
             if row not in self._known[what]:
@@ -124,7 +126,7 @@ class _Deduction:
                 waiting += [(what, other) for other in self._implied(what, row)]
 
     def _implied(self, what: int, row: int) -> Iterator[int]:
-        """Yield rows of which the same is known now."""
+        """Yield nodes for which the same is now known."""
         known = self._known[what]
         for user in self._users[row]:
             if user not in known and self._is_result_of_known(what, user):
@@ -138,7 +140,7 @@ class _Deduction:
                 yield operand
 
     def _is_result_of_known(self, what: int, row: int) -> bool:
-        """Whether what is known of the operands of a row says the same of it."""
+        """Whether a node's result is determined by what is known of its operands."""
         rule, known, operands = self._rules[row], self._known[what], self._operands[row]
         if what == _DTYPE and rule.dtype == "same":
             return True  # of the one operand through which we came here

@@ -36,11 +36,11 @@ class Arrival(NamedTuple):
     row: int
     leaf: Reference
     held: str | Promise
-    """What there was before, or how many zeros, where that is still to be read."""
+    """State of ``.grad`` before, or its number of zeros, if that is still to be read."""
 
     @property
     def before(self) -> str:
-        """What ``.grad`` was: none, zero, kept; nothing where nobody can see."""
+        """Return the state of ``.grad``: none, zero, kept; "" if it cannot be read."""
         if isinstance(self.held, str):
             return self.held
         zeros = self.held["zeros"]
@@ -48,20 +48,20 @@ class Arrival(NamedTuple):
 
 
 class How(NamedTuple):
-    """How one run is measured."""
+    """How one pass is measured."""
 
     listening: bool
-    """Whether a mode, or a class of the program, sees what is called here."""
+    """Whether a mode, or a class of the program, observes our calls."""
     leaves_only: bool
-    """Nothing else is hooked."""
+    """Whether only leaves get hooks."""
     all_leaves: bool
-    """Also those leaves are hooked whose gradient could be read later."""
+    """Whether leaves whose gradient could be read later get hooks, too."""
     whole: bool
-    """Every statistic of a gradient is taken."""
+    """Whether all statistics of gradients are computed."""
 
 
 class Measures:
-    """The measures of one run, by row of its snapshot."""
+    """The measures of one pass, by node of its snapshot."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Measures:
     ) -> None:
         """``leaves``: their tensors, by row."""
         self.arrivals: list[Arrival] = []
-        """In order of execution, once the run is over."""
+        """In order of execution, once the pass is over."""
         self.count = 0
         """How many nodes ran."""
         self._readable = Readable()
@@ -85,12 +85,12 @@ class Measures:
         self._ways: list[Way] = looking.ways if self._reads else [False] * len(snapshot)
         self._saved = snapshot.measures.get("saved_bytes")
         self._begins: list[int] = []
-        """Row, begin and end of the looking, by turns."""
+        """In turn: node, begin and end of our hook."""
         self._ends: dict[int, int] = {}
         self._met: dict[int, Arrival] = {}
-        """What hooks at leaves saw, by row."""
+        """Arrivals noted by hooks on leaves, by node."""
         self._later: dict[int, Reference] = {}
-        """Leaves without a hook, by row: they run as soon as another row has run."""
+        """Leaves without a hook, by node: they run right after another node."""
         self._unseen: Callable[[], AbstractContextManager[None]] | None = None
         if how.listening or is_patched():
             self._unseen = own_work
@@ -106,7 +106,7 @@ class Measures:
 
     # -- hooks
     def _attach(self, order: list[Node], leaves: dict[int, Any], *, late: bool, leaves_only: bool) -> None:
-        """Hook every node that needs it; ``late``: leaves may be looked at when the run is over."""
+        """Register a hook on every node that needs one; ``late``: leaves may be read when the pass is over."""
         hooks, ways, before = self._hooks, self._ways, self._before()
         try:
             hooks.before(self._leaf_hooks(order, leaves, self._passing.following if late else ()))
@@ -121,7 +121,7 @@ class Measures:
     def _leaf_hooks(
         self, order: list[Node], leaves: dict[int, Any], following: Container[int]
     ) -> Iterator[tuple[Node, Callable[[Any], None]]]:
-        """Yield hooks of leaves; those ``following`` others, without a gradient so far, are looked at later."""
+        """Yield hooks of leaves; those ``following`` others, without a gradient so far, are read later."""
         ways, later, plain = self._ways, self._later, self._readable.plain
         for row, tensor in leaves.items():
             leaf = Reference(tensor)
@@ -136,11 +136,11 @@ class Measures:
                 yield order[row], partial(self._before_leaf, row, leaf, ways[row])
 
     def detach(self) -> None:
-        """Take all hooks off."""
+        """Remove all hooks."""
         self._hooks.remove()
 
     def _looker(self) -> Callable[[int, Place | None, Any], None]:
-        """Return what takes a gradient down."""
+        """Return the function that notes a gradient."""
         take, hidden = self._figures.taker(), self._unseen
         if self._transformed:
             take = self._inside(take)
@@ -154,7 +154,7 @@ class Measures:
         return take_unseen
 
     def _inside(self, take: Callable[[int, Place | None, Any], None]) -> Callable[[int, Place | None, Any], None]:
-        """Return what takes a gradient down that transforms have wrapped; in no place, for a batch may be longer."""
+        """Return the function that notes a gradient wrapped by transforms; not copied, since a batch may be longer."""
         readable = self._readable
 
         def take_inside(key: int, place: Place | None, gradient: Any) -> None:
@@ -165,7 +165,7 @@ class Measures:
         return take_inside
 
     def _before(self) -> Callable[[int, Way, Any], None]:
-        """Return the hook that runs before each node; it touches as little as possible, for all of that is cold."""
+        """Return the hook that runs before each node; it touches as little memory as possible, since none is cached."""
         look, note, now = self._look, self._begins.extend, perf_counter_ns
 
         def before(row: int, way: Way, gradients: Any) -> None:
@@ -177,7 +177,7 @@ class Measures:
         return before
 
     def _before_leaf(self, row: int, leaf: Reference, way: Way, gradients: Any) -> None:
-        """The hook that runs before a gradient is added to that of a leaf."""
+        """The hook that runs before a gradient is added to a leaf's."""
         began = perf_counter_ns()
         if gradients:
             if way is not False and gradients[0] is not None:
@@ -186,7 +186,7 @@ class Measures:
         self._begins.extend((row, began, perf_counter_ns()))
 
     def _after(self, row: int, positions: list[tuple[int, int]], results: Any, grads: Any) -> None:
-        """The hook that runs after a node some of whose results must be looked at."""
+        """The hook that runs after a node with results that must be measured."""
         self._ends[row] = perf_counter_ns()
         for position, edge in positions:
             result = results[position] if position < len(results) else None
@@ -195,7 +195,7 @@ class Measures:
                 self._look(key, self._places.get(key), result)
 
     def _arrives(self, row: int, leaf: Reference) -> None:
-        """Note what the gradient of a leaf was before another one is added."""
+        """Note the state of a leaf's gradient before another one is added."""
         tensor = leaf()
         if tensor is not None:
             try:
@@ -205,7 +205,7 @@ class Measures:
                 note_problem(problem)
 
     def _held(self, tensor: Any) -> str | Promise:
-        """Say what a leaf's ``.grad`` was."""
+        """Return the state of a leaf's ``.grad``."""
         grad = tensor.grad
         if grad is None:
             return "none"
@@ -219,11 +219,11 @@ class Measures:
     # -- the end
     @property
     def last(self) -> int | None:
-        """Row of the node with a hook that began last."""
+        """The node with a hook that began last."""
         return self._begins[-3] if self._begins else None
 
     def finish(self, snapshot: Graph) -> None:
-        """Compute the statistics, and let the measures of the graph be made of them."""
+        """Compute the statistics, and supply them as the measures of the graph."""
         finished = perf_counter_ns()
         sequence = self._sequence()
         self.count = len(sequence)
@@ -243,7 +243,7 @@ class Measures:
         snapshot.measure_later(partial(measured_columns, taken), lasting=True)
 
     def _sequence(self) -> list[int]:
-        """Return the rows of the nodes that ran in the order in which they did, and look at the leaves that waited."""
+        """Return the nodes that ran, in order, and read the leaves that waited."""
         before, followers, met, later = self._passing.before, self._looking.followers, self._met, self._later
         found: list[int] = []
         for row in self._begins[::3]:
@@ -259,7 +259,7 @@ class Measures:
         return found
 
     def _look_late(self, row: int, reference: Reference) -> bool:
-        """Look at what a leaf without a hook got; False if it got nothing."""
+        """Read the gradient of a leaf without a hook; False if it got none."""
         leaf, way = reference(), self._ways[row]
         grad = None if leaf is None else leaf.grad
         if grad is None:
@@ -270,6 +270,6 @@ class Measures:
         return True
 
     def figures_of(self, arrivals: list[Arrival]) -> tuple[GradientFigures, list[int]]:
-        """Return the source of statistics of what arrived in leaves, and their keys."""
+        """Return the source of statistics of the gradients that arrived in leaves, and their keys."""
         keys = self._looking.measured_by
         return self._figures, [keys[arrival.row] for arrival in arrivals]

@@ -24,7 +24,7 @@ from ..watching.own_numbers import own_numbers
 # Hooks on the nodes of one graph for one backward pass, all removed together.
 
 _hanging: dict[int, NodeHooks] = {}
-"""Thread -> whose hooks it is hanging up."""
+"""Thread -> the ``NodeHooks`` that is registering hooks there."""
 
 
 class NodeHooks:
@@ -32,18 +32,18 @@ class NodeHooks:
 
     def __init__(self) -> None:
         self._entered: list[Any] = []
-        """For each hook the dictionary that has it under this object; its handle where PyTorch gave it one."""
+        """For each hook the dictionary that holds it under this object; its handle if PyTorch returned one."""
 
     def before(self, hooks: Iterable[tuple[Node, Callable[[Any], None]]]) -> None:
-        """Let hooks be called with all that arrives before their nodes run."""
+        """Register hooks that are called with all incoming gradients before their nodes run."""
         self._hang((node.register_prehook, hook) for node, hook in hooks)
 
     def after(self, hooks: Iterable[tuple[Node, Callable[[Any, Any], None]]]) -> None:
-        """Let hooks be called with what their nodes gave and got."""
+        """Register hooks that are called with results and incoming gradients of their nodes."""
         self._hang((node.register_hook, hook) for node, hook in hooks)
 
     def _hang(self, hooks: Iterable[tuple[Callable[[Any], Any], Any]]) -> None:
-        """Hang hooks up."""
+        """Register hooks."""
         note, thread = self._entered.append, threading.get_ident()
         around = _hanging.get(thread)
         _hanging[thread] = self
@@ -57,7 +57,7 @@ class NodeHooks:
                 _hanging[thread] = around
 
     def remove(self) -> None:
-        """Remove all, as handles would, but without notice to whoever listens to hooks being removed."""
+        """Remove all, as handles would, but unnoticed by code that observes removals."""
         while self._entered:
             entered = self._entered.pop()
             if type(entered) is OrderedDict:
@@ -69,7 +69,7 @@ class NodeHooks:
 
 
 def install_entering(patches: Patches) -> None:
-    """Let hooks that ``NodeHooks`` hangs up be entered without handles."""
+    """Let hooks of ``NodeHooks`` be registered without handles."""
     for cls in LIBRARY.torch.autograd.Function.__mro__:
         if "_register_hook" in vars(cls):
             patches.wrap_directly(cls, "_register_hook", _wrap_register)
@@ -77,7 +77,7 @@ def install_entering(patches: Patches) -> None:
 
 
 def _wrap_register(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Make registering enter hooks of ``NodeHooks`` alone; where none hangs hooks up it does what it did."""
+    """Make registering enter hooks of ``NodeHooks`` directly; for others it is unchanged."""
 
     def _register_hook(hooks: Any, hook: Any) -> Any:
         mine = _hanging.get(threading.get_ident())
@@ -98,7 +98,7 @@ def _wrap_register(original: Callable[..., Any]) -> Callable[..., Any]:
 def stepping(
     look: Callable[[Ran], None], nodes_behind: Callable[[list[Any]], list[Node]], origins: Callable[[], Origins | None]
 ) -> Iterator[None]:
-    """Call ``look`` for each node of the runs that this thread starts; does nothing without PyTorch."""
+    """Call ``look`` for each node of the passes that this thread starts; does nothing without PyTorch."""
     torch = loaded_torch()
     if torch is None:
         yield
@@ -127,7 +127,7 @@ def stepping(
 
 
 def _attach(torch: Any, order: list[Node], look: Callable[[Ran], None], origins: Origins | None) -> Callable[[], None]:
-    """Hook every node; the function returned removes the hooks."""
+    """Register a hook on every node; the function returned removes the hooks."""
     current = private().running_node
 
     def after(grad_inputs: Any, grad_outputs: Any) -> None:
@@ -151,7 +151,7 @@ def _attach(torch: Any, order: list[Node], look: Callable[[Ran], None], origins:
 
 
 def _arrays(torch: Any, gradients: Any) -> tuple[Any, ...]:
-    """Return gradients as conditions see them; the statistics of those on other devices are read back together."""
+    """Return gradients for conditions; the statistics of those on other devices are read back together."""
     readable = Readable()
     asked = [None if g is None or not readable.is_far(g) else READBACKS.ask(g, ALL) for g in gradients]
     found = (_elsewhere(torch, g, promise) for g, promise in zip(gradients, asked, strict=True))
@@ -167,7 +167,7 @@ def _elsewhere(torch: Any, gradient: Any, promise: Promise | None) -> Elsewhere 
 
 
 def _array(torch: Any, gradient: Any) -> Any:
-    """Return a gradient as a NumPy array that nobody can write to, None if it cannot be one."""
+    """Return a gradient as a read-only NumPy array, None if it cannot be one."""
     try:
         plain = gradient.detach()
         if plain.dtype == torch.bfloat16:

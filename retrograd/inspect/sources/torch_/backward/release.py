@@ -1,8 +1,8 @@
-"""Lets deep PyTorch graphs be released safely after their nodes were touched from Python.
+"""Lets deep PyTorch graphs be freed safely after their nodes were touched from Python.
 
 A node that Python has seen keeps a Python object, and releasing such nodes recurses in C: with the usual 8 MB
-stack the process dies of a segmentation fault at a depth of about 40,000 when the user's program lets the loss
-go.  Two remedies:
+stack the process dies of a segmentation fault at a depth of about 40,000 when the user's program drops the
+loss.  Two remedies:
 
 - On the main thread of a Unix the stack may grow further as soon as its soft limit is raised, which is done by
   what the graph at hand can need.  The graph dies exactly when the user lets it go.
@@ -33,11 +33,11 @@ except ImportError:  # Windows
     _resource = None
 
 _SAFE_NODES = 20_000
-"""Graphs with fewer nodes are released within the usual stack of the main thread."""
+"""Graphs with fewer nodes are freed within the usual stack of the main thread."""
 _SAFE_NODES_THREAD = 1_000
 """The same for other threads, whose stacks may be small."""
 _BYTES_PER_NODE = 768
-"""More stack than one level of the recursion was seen to take (about 200 bytes)."""
+"""Stack reserved for one level of the recursion; about 200 bytes were measured."""
 _STRIDE = 250
 """Longest path of nodes that are not held."""
 _INTERVAL = 0.05
@@ -46,7 +46,7 @@ _PATIENCE = 30.0
 
 
 def protect(order: list[Node], snapshot: Graph) -> None:
-    """Make sure that this graph, whose nodes were just touched, can be released by anybody at any time."""
+    """Make sure that this graph, whose nodes were just touched, can be freed by any thread at any time."""
     if _Holding.batches:
         let_go()
     if len(order) <= _SAFE_NODES_THREAD:
@@ -60,7 +60,7 @@ def protect(order: list[Node], snapshot: Graph) -> None:
 
 
 def raise_stack_limit(nodes: int) -> bool:
-    """Let the main thread's stack grow far enough for releasing this many nodes in a row, if that can be had."""
+    """Raise the main thread's stack limit for freeing this many nodes in a row, if possible."""
     if _resource is None or sys.platform == "darwin":  # macOS sets the main thread's stack aside when it starts
         return False
     soft, hard = _resource.getrlimit(_resource.RLIMIT_STACK)
@@ -105,7 +105,7 @@ def cut_points(snapshot: Graph, stride: int = _STRIDE) -> list[int]:
 
 
 class _Holding:
-    """Nodes held, one batch per graph, and who looks after them."""
+    """Held nodes, one batch per graph, and the thread that releases them."""
 
     batches: list[list[Node | None]] = []
     lock = reentrant_lock()  # letting go may run a user's finalizer, which may walk a graph
@@ -131,7 +131,7 @@ def held_nodes() -> int:
 
 
 def let_go() -> None:
-    """Let go of held nodes that nobody else refers to; each frees the stretch of graph down to the next one."""
+    """Release held nodes that nobody else refers to; each frees the part of the graph down to the next one."""
     if not _Holding.batches or not _Holding.lock.acquire(blocking=False):
         return
     try:
@@ -146,24 +146,24 @@ def let_go() -> None:
 
 
 def _let_go_of(batch: list[Node | None]) -> None:
-    """Go through one graph's held nodes, root first."""
+    """Release one graph's held nodes, root first."""
     for place in range(len(batch)):  # no enumerate: it would hold a reference of its own
         if batch[place] is not None and _references(batch, place) <= _OWN_REFERENCES:
             batch[place] = None
 
 
 def _references(batch: Sequence[object], place: int) -> int:
-    """Return the number of references to an object: other people's, the list's and this function's own."""
+    """Return the number of references to an object, including the list's and this function's own."""
     node = batch[place]
     return sys.getrefcount(node)
 
 
 _OWN_REFERENCES = _references([object()], 0)
-"""The list's and the look's own; how many the look takes differs between versions of Python."""
+"""References of the list and of the function itself, which depend on the version of Python."""
 
 
 def _keep() -> None:
-    """Let go again and again, as long as there is something to let go of."""
+    """Release repeatedly, as long as nodes are held."""
     while not _Holding.end.wait(_INTERVAL):
         let_go()
         with _Holding.lock:
@@ -173,7 +173,7 @@ def _keep() -> None:
 
 
 def _leave_to_the_system() -> None:
-    """At the end of the process, take away every chance that held nodes are released deep in a recursion."""
+    """At the end of the process, make sure that held nodes are not freed in a deep recursion."""
     _Holding.end.set()
     keeper = _Holding.keeper
     if keeper is not None and keeper.is_alive():  # ended by the interpreter amid a C++ destructor, it would abort

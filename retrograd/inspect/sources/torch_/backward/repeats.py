@@ -1,8 +1,8 @@
-"""Graphs equal to an earlier one from the same place in the program: only numbers are read again.
+"""Reuses the snapshot of an earlier graph from the same position of the program: only numbers are read again.
 
 Graphs are compared by classes of nodes, edges, shapes, the leaves themselves, and the place from which backward was
-called; a step with several losses has several.  Of shapes and dtypes only those are asked that do not follow from
-others (``determined``).
+called; a step with several losses has several.  Only shapes and dtypes that do not follow from others are read
+(``determined``).
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ from ...naming import add_origins
 from .determined import Questions, questions
 
 _MAX_NODES = 20_000
-"""Larger graphs are walked as if they were new, which takes little beside what their nodes take."""
+"""Larger graphs are always walked: reading their nodes takes longer than that."""
 _MAX_PLACES = 8
-"""Places of which a snapshot is remembered."""
+"""Number of positions with a cached snapshot."""
 _SAME = (
     *("engine", "op", "kind", "name", "shape", "dtype", "saved_bytes", "roots", "root_names"),
     *("edge_source", "edge_target", "edge_input_nr", "edge_output_nr"),
 )
-"""What two graphs with one outline have in common."""
+"""Columns that two graphs with one outline share."""
 _ORIGINS = ("source", "scope", "call", "classes")
 _NODE, _NUMBER = itemgetter(0), itemgetter(1)
 _sequence_nr = methodcaller("_sequence_nr")
 Place = list[tuple[CodeType, int]]
-"""The position of the user's program, innermost frame first."""
+"""The position of the user's program: code and instruction of each frame, innermost first."""
 
 
 class _Outline(NamedTuple):
-    """Nodes and edges of a graph, so that another one can be held against it in few steps."""
+    """Nodes and edges of a graph, in a form that is quickly compared with another graph."""
 
     roots: list[int]
     met: list[tuple[int, ...]]
-    """For each node at which of its edges a walk meets nodes for the first time."""
+    """For each node which of its edges lead to nodes that a walk meets for the first time."""
     classes: list[int]
-    """Identities of the nodes' classes, so that a class of the user's may go."""
+    """Identities of the nodes' classes, so that a class of the user's can be freed."""
     lengths: list[int]
     """How many edges each node has."""
     targets: list[int]
-    """Where edges lead to, -1 for nowhere."""
+    """Targets of edges, -1 for none."""
     inputs: list[int]
-    """The numbers of the inputs there."""
+    """Input numbers at the targets."""
 
     def edges(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield start, end (-1 for nowhere), position and number of the input of each edge."""
@@ -62,7 +62,7 @@ class _Outline(NamedTuple):
                 yield row, end, position, number
 
     def follow(self, roots: Sequence[Node]) -> list[Node] | None:
-        """Walk a graph, and return its nodes in the order of ``collect`` if it is like this one."""
+        """Walk a graph; return its nodes in the order of ``collect`` if it has this outline."""
         places = {root: place for place, root in enumerate(dict.fromkeys(roots))}
         order, edges = list(places), list[tuple[tuple[Node | None, int], ...]]()
         meet, note = order.append, edges.append
@@ -88,7 +88,7 @@ class _Outline(NamedTuple):
 
 
 def _outline(order: list[Node], roots: list[int]) -> _Outline:
-    """Describe a graph whose nodes are in walk order."""
+    """Return the outline of a graph whose nodes are in walk order."""
     places: dict[Node | None, int] = {None: -1, **{node: place for place, node in enumerate(order)}}
     edges = [node.next_functions for node in order]
     known, met = {-1, *roots}, []
@@ -110,20 +110,20 @@ class _Seen:
 
     outline: _Outline
     snapshot: Graph
-    """Its columns, without what was measured."""
+    """Its columns, without measures."""
     leaves: list[tuple[int, weakref.ref[Any]]]
     questions: Questions
-    """What settles the shapes and dtypes of the other nodes."""
+    """What determines the shapes and dtypes of the other nodes."""
     numbered: list[int]
-    """Rows of the nodes with sequence numbers."""
+    """Nodes with sequence numbers."""
     numbers: list[int]
-    """These numbers, from the smallest one on."""
+    """These numbers, relative to the smallest."""
     classes: list[weakref.ref[Any]]
-    """Those whose identities are in the outline, as long as they live."""
+    """Classes whose identities are in the outline."""
     dtypes: list[Any]
     """PyTorch's dtype of each node."""
     pattern: Any = None
-    """Of the lines and scopes, the last time that they were those of the snapshot."""
+    """Key of lines and scopes when they last equalled the snapshot's."""
     loose: list[tuple[int, int]] | None = None
     """Node numbers and identities of the leaves between watches, when no reference to them may exist."""
 
@@ -151,12 +151,12 @@ class _Seen:
         return True
 
     def loosen(self) -> None:
-        """Release all leaves until the next watch."""
+        """Drop references to leaves until the next watch."""
         if self.loose is None:
             self.leaves, self.loose = [], [(row, id(reference())) for row, reference in self.leaves]
 
     def number(self, snapshot: Graph, order: list[Node], origins: Origins | None) -> None:
-        """Fill in sequence numbers, lines and scopes; what is as it was is the same object."""
+        """Fill in sequence numbers, lines and scopes; unchanged columns are the same objects."""
         found, mine = list(map(_sequence_nr, map(order.__getitem__, self.numbered))), self.snapshot
         first = min(found, default=0)
         pattern = None if origins is None or not found else origins.pattern(first, max(found))
@@ -197,20 +197,20 @@ class Repeated(NamedTuple):
     snapshot: Graph
     order: list[Node]
     leaves: dict[int, Any]
-    """Those whose names the table does not have from this snapshot, by row."""
+    """Leaves whose names the table does not have from this snapshot, by node."""
 
 
 class Repeats:
-    """The latest snapshot that was made twice at each of a few places, which the next recording may use, too."""
+    """For a few positions, the latest snapshot that was made there twice; also used by the next recording."""
 
     def __init__(self) -> None:
         self._places: list[tuple[Place, _Seen | None]] = []
-        """Where graphs were walked last, the latest first; what was not made twice there has no snapshot yet."""
+        """The latest positions, newest first; a position whose graph was not made twice has no snapshot yet."""
         self._named: weakref.WeakKeyDictionary[TensorTable, _Seen] = weakref.WeakKeyDictionary()
-        """The tables in which leaves have their names, with the snapshot that gave them last."""
+        """Tables that hold the names of leaves, with the snapshot that set them last."""
 
     def loosen(self) -> None:
-        """Refer to no tensor until the next watch."""
+        """Drop references to tensors until the next watch."""
         for _, seen in self._places:
             if seen is not None:
                 seen.loosen()
@@ -218,7 +218,7 @@ class Repeats:
     def snapshot(
         self, roots: Sequence[Node], frame: FrameType | None, origins: Origins | None, table: TensorTable | None
     ) -> Repeated | None:
-        """The snapshot of a graph that is like the latest from this place; None if it is not."""
+        """Return the snapshot of a graph that equals the latest one from this position; None if it does not."""
         seen = self._at(stack_position(frame))
         if seen is None:
             return None
@@ -233,18 +233,18 @@ class Repeats:
         return Repeated(snapshot, order, self._to_name(seen, table))
 
     def _at(self, place: Place) -> _Seen | None:
-        """Return the snapshot of a place."""
+        """Return the snapshot of a position."""
         return next((seen for known, seen in self._places if known == place), None)
 
     def _to_name(self, seen: _Seen, table: TensorTable | None) -> dict[int, Any]:
-        """Return the leaves of a snapshot by row for a table whose names are not those of this snapshot."""
+        """Return the leaves of a snapshot, by node, whose names a table lacks."""
         if table is None or self._named.get(table) is seen:
             return {}
         self._named[table] = seen
         return {row: reference() for row, reference in seen.leaves}
 
     def learn(self, order: list[Node], frame: FrameType | None, snapshot: Graph, leaves: dict[int, Any]) -> None:
-        """Remember a snapshot that was made twice from one place; leaves without a name are looked for each time."""
+        """Cache a snapshot that was made twice from one position; leaves without a name are searched for each time."""
         place, known = stack_position(frame), self._places
         self._named.clear()
         others = [(one, seen) for one, seen in known if one != place]
@@ -253,7 +253,7 @@ class Repeats:
 
 
 def _learned(order: list[Node], snapshot: Graph, leaves: dict[int, Any]) -> _Seen | None:
-    """Return what is remembered of a snapshot, None if it cannot be repeated."""
+    """Return the cache entry of a snapshot, None if it cannot be reused."""
     if None in snapshot.shape or any(leaf is None or snapshot.name[row] is None for row, leaf in leaves.items()):
         return None
     if any(type(node).__name__ != op for node, op in zip(order, snapshot.op, strict=True)):
@@ -280,5 +280,5 @@ def _learned(order: list[Node], snapshot: Graph, leaves: dict[int, Any]) -> _See
 
 
 def _first(node: Node) -> Any:
-    """Return what tells shape and dtype of what arrives at a node: a leaf's tensor does so at less cost."""
+    """Return the object with shape and dtype of a node's incoming gradient: for a leaf its tensor, which is faster."""
     return node.variable if type(node).__name__ == "AccumulateGrad" else node._input_metadata[0]

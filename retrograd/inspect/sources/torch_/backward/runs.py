@@ -34,7 +34,7 @@ _ARGUMENTS = ("gradients", "retain_graph", "create_graph", "inputs")
 
 
 def asked_of(roots: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Asked:
-    """Return what a call of the engine asks for; only results of more than one entry need gradients of the caller's."""
+    """Return the arguments of an engine's call; only outputs with several entries need given gradients."""
     given, tensor = {**dict(zip(_ARGUMENTS, args, strict=False)), **kwargs}, LIBRARY.torch.Tensor
     create, tensors = bool(given.get("create_graph")), [root for root in roots if isinstance(root, tensor)]
     weights = given.get("gradients") or () if create else ()
@@ -50,7 +50,7 @@ def asked_of(roots: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Asked
 
 
 def refused(watch: Watch, roots: Any, api: str, error: BaseException, frame: FrameType | None) -> None:
-    """Tell of a run that PyTorch refused before its engine was asked."""
+    """Send a backward pass that PyTorch rejected before calling its engine."""
     tensors = [root for root in roots if isinstance(root, LIBRARY.torch.Tensor)]
     asked = Asked(api, tensors, (), (), gradients_given=False, retain_graph=False, create_graph=False)
     line = source_line(frame)
@@ -58,20 +58,20 @@ def refused(watch: Watch, roots: Any, api: str, error: BaseException, frame: Fra
 
 
 def _thread() -> int:
-    """Return 0 for the main thread, else the number that the system has given it."""
+    """Return 0 for the main thread, else the thread's native id."""
     return 0 if threading.current_thread() is threading.main_thread() else threading.get_native_id()
 
 
 class RunWriter:
-    """Writes one run into one recording."""
+    """Writes one backward pass into one recording."""
 
     def __init__(self, watch: Any, roots: Any, asked: Asked, marks: Marks, *, nested: bool) -> None:
-        """``roots``: tensors, or edges of a graph."""
+        """``roots`` are tensors, or edges of a graph."""
         self.watch = watch
         self.number: int = watch.sink.begin_run()
         self.measures: Measures | None = None
         self._asked: tuple[list[Any], Asked] | None = (list(roots), asked)
-        self._told: BackwardPass | None = None
+        self._pass: BackwardPass | None = None
         self._marks = marks
         self._nested, self._refused = nested, False
         self._snapshot: Graph | None = None
@@ -80,15 +80,15 @@ class RunWriter:
         self._began = time.perf_counter()
 
     def begin(self, frame: FrameType | None) -> None:
-        """Send what is asked for, with the graph; hook its nodes from level ``backward`` on.
+        """Send the arguments, with the graph; register hooks on its nodes from level ``backward`` on.
 
-        Of a run inside another one only the leaves are hooked, and its graph is not kept.
+        In a nested pass only leaves get hooks, and its graph is not kept.
         """
         assert self._asked is not None
         (roots, asked), self._asked = self._asked, None
         line = source_line(frame)
-        self._told = BackwardPass(self.watch, asked, self.number, _thread(), line)
-        event = self._told.begins(line)
+        self._pass = BackwardPass(self.watch, asked, self.number, _thread(), line)
+        event = self._pass.begins(line)
         self._add_circumstances(event, asked, frame)
         order: list[Node] = []
         hooked = self.watch.level != "graph"
@@ -134,7 +134,7 @@ class RunWriter:
         return {row: order[row].variable for row, kind in enumerate(self._snapshot.kind) if kind == "leaf"}
 
     def _loud(self, leaves: dict[int, Any]) -> set[int]:
-        """Return the nodes at which the program's hooks may change the incoming gradient, where known."""
+        """Return the nodes at which the program's hooks may change the incoming gradient, as far as known."""
         if self._snapshot is None or self.watch.level == "graph":
             return set()
         begin = self._snapshot.first_seq + self._marks.begin
@@ -146,7 +146,7 @@ class RunWriter:
         return None if self.watch.level == "graph" else self.watch.sink.tensors
 
     def _add_circumstances(self, event: Event, asked: Asked, frame: FrameType | None) -> None:
-        """Say where the roots lie, and give names to leaves that have none yet."""
+        """Add the device of the roots, and names of leaves without one."""
         if self._nested:
             event.data["nested"] = True
         elsewhere = next((root.device.type for root in asked.roots if getattr(root, "is_cpu", True) is False), "")
@@ -156,7 +156,7 @@ class RunWriter:
             name_leaves(self.watch.sink.tensors, frame, LIBRARY.torch.Tensor)
 
     def end(self, error: BaseException | None, frame: FrameType | None) -> None:
-        """Send what the leaves got, and how the run ended."""
+        """Send the gradients that leaves received, and how the pass ended."""
         measured: dict[str, Any] = {}
         if self.watch.level != "graph":
             measured["seconds"] = time.perf_counter() - self._began
@@ -174,17 +174,17 @@ class RunWriter:
                     measured["failed_node"] = self._snapshot.first_seq + failed
         self.measures = self._snapshot = None
         self._leaves_at_start.clear()
-        if self._told is not None:
-            self._told.ended(source_line(frame), error, measured, refused=self._refused)
+        if self._pass is not None:
+            self._pass.ended(source_line(frame), error, measured, refused=self._refused)
 
     def returned(self, gradients: Any, frame: FrameType | None) -> None:
-        """Say where the gradients that ``grad`` returned come from."""
-        if self._told is not None and isinstance(gradients, (tuple, list)):
+        """Send the origins of the gradients that ``grad`` returned."""
+        if self._pass is not None and isinstance(gradients, (tuple, list)):
             tensor: type = LIBRARY.torch.Tensor
-            self._told.returned([one for one in gradients if isinstance(one, tensor)], source_line(frame))
+            self._pass.returned([one for one in gradients if isinstance(one, tensor)], source_line(frame))
 
     def _accumulated(self, frame: FrameType | None) -> dict[str, float]:
-        """Send an event for each leaf that got a gradient; of ranks, return the norms of what is there now."""
+        """Send an event for each leaf that got a gradient; on ranks, return the norms of ``.grad``."""
         assert self.measures is not None
         line, table, run = source_line(frame), self.watch.sink.tensors, self.number
         ranks, kept = self.watch.sink.among_ranks(), dict[str, float]()
@@ -204,7 +204,7 @@ class RunWriter:
         return kept
 
     def _norm(self, leaf: Any) -> float | Promise | None:
-        """Return the norm of the gradient that a leaf has now."""
+        """Return the norm of a leaf's current gradient."""
         if leaf.grad is None:
             return None
         readable = Readable()
@@ -230,12 +230,12 @@ def _summary(leaf: Any, arrived: Promise | None) -> Values | None:
 
 
 def _event(note: Note, row: int, rows: Rows) -> Event:
-    """Make the event of what arrived in a leaf; ``Maker``."""
+    """Make the event of a gradient that arrived in a leaf; a ``Maker``."""
     return Event.later("accumulate", "", note[1], _accumulation, note)
 
 
 def _accumulation(note: Facts) -> dict[str, Any]:
-    """Describe what arrived in a leaf."""
+    """Return the data of a gradient that arrived in a leaf."""
     _, _, number, run, before, version, size, known, key, values = note
     figures, arrived = known.of(key), Arrived(size, None, None, None, None)
     if figures is not None:

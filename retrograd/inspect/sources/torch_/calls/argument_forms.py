@@ -10,43 +10,43 @@ from typing import Any
 from ....bounded import BoundedDict
 
 Place = tuple[int | str, int]
-"""Position or keyword of an argument, and a place in the list there, -1 for none."""
+"""Position or keyword of an argument, and an index in the list there, -1 for none."""
 Pick = Callable[[Sequence[Any]], tuple[Any, ...]]
 TOO_MANY = 10_000
-"""Arguments of one call that are looked at."""
+"""Arguments of one call that are examined."""
 _PLAIN = frozenset({int, float, str, bool, type(None)})
 _HOMES = frozenset({"builtins", "torch", "torch.nn.parameter"})
-"""Modules of the types whose forms are remembered: classes of the program's own may go."""
+"""Modules of types whose forms are cached: classes of the program itself may be freed."""
 
 
 class Form:
-    """Arguments of certain types, under certain keywords; functions pick from all values, those of keywords last."""
+    """Types and keywords of arguments, and functions that pick tensors from all values, keywords last."""
 
     __slots__ = ("lists", "others", "places", "plain", "tensors")
 
     def __init__(self, count: int, names: Sequence[str], kinds: Sequence[type], types: tuple[type, type]) -> None:
-        """``count``: number of positional arguments; ``types``: the class of all tensors, and that of parameters."""
+        """``count`` is the number of positional arguments; ``types`` are the classes of tensors and parameters."""
         tensor = types[0]
         where = [*range(count), *names]
         inside = [place for place, kind in enumerate(kinds) if issubclass(kind, tensor)]
         self.places: tuple[Place, ...] = tuple((where[place], -1) for place in inside)
         self.plain = all(kinds[place] in types for place in inside)
-        """Whether no tensor is of a class that may have ways of its own."""
+        """Whether no tensor is of a subclass."""
         self.tensors = _picker(inside)
         self.others = _picker([place for place in range(len(kinds)) if place not in inside])
         self.lists = tuple(place for place, kind in enumerate(kinds) if holds(kind))
-        """Positions of containers, which may hold tensors."""
+        """Positions of containers that may hold tensors."""
 
 
 class Forms:
-    """The forms of the calls that were seen."""
+    """The forms of all calls so far."""
 
     def __init__(self, tensor: type, parameter: type) -> None:
         self._tensor, self._parameter = tensor, parameter
         self._known: BoundedDict[tuple[Any, ...], Form] = BoundedDict(10_000)
 
     def of(self, args: tuple[Any, ...], kwargs: dict[str, Any], values: Sequence[Any]) -> Form | None:
-        """Return the form of arguments, of which ``values`` are all; None if there are tensors in lists."""
+        """Return the form of arguments, all of which are ``values``; None if there are tensors in lists."""
         kinds = tuple(map(type, values))
         key = (kinds, *kwargs) if kwargs else kinds
         form = self._known.get(key)
@@ -62,7 +62,7 @@ class Forms:
 
 
 def holds(kind: type) -> bool:
-    """Whether what is of a type may hold tensors: sizes are tuples of numbers."""
+    """Whether objects of a type may hold tensors: sizes are tuples of numbers."""
     return kind not in _PLAIN and issubclass(kind, (list, tuple, dict)) and kind.__name__ != "Size"
 
 
@@ -74,7 +74,7 @@ def entries_of(value: Any) -> Sequence[Any]:
 
 
 def tensors_in(value: Any, tensor: type, most: int) -> list[Any]:
-    """Return the tensors in a value, however deep in containers, in their order."""
+    """Return the tensors in a value, at any depth of containers, in order."""
     found, waiting = list[Any](), [value]
     while waiting and len(found) < most:
         one = waiting.pop()
@@ -86,7 +86,7 @@ def tensors_in(value: Any, tensor: type, most: int) -> list[Any]:
 
 
 def _picker(places: Sequence[int]) -> Pick:
-    """Return what picks the values at these places."""
+    """Return a function that picks the values at these positions."""
     if len(places) > 1:
         return itemgetter(*places)
     if not places:

@@ -16,11 +16,11 @@ from .names import assigned
 from .tensors import Fresh, facts_of
 
 Ways = dict[int, str]
-"""Number of a tensor that shares memory behind the version counter's back -> the call that made it."""
+"""Number of a tensor that shares memory without sharing its version counter -> the call that made it."""
 
 
 class CallFacts(NamedTuple):
-    """One call; as a plain tuple it is a note, which holds what is the program's or shared by its number alone."""
+    """One call; as a plain tuple it is a note, which refers to objects of the program by number only."""
 
     make: int
     kind: str
@@ -28,24 +28,24 @@ class CallFacts(NamedTuple):
     around: Surroundings
     inputs: tuple[int, ...]
     names: tuple[str, ...]
-    """How the line spells the inputs."""
+    """Texts of the inputs in the line."""
     arguments: dict[str, Any] | None
     nodes: tuple[int, int] | None
     outputs: tuple[int, ...]
     fresh: Fresh | None
-    """What fills the row of a result alone that is new."""
+    """The facts of a single new result."""
     saves: tuple[int, ...]
-    """Tensors that its nodes keep."""
+    """Tensors that its nodes save."""
     measures: Figures | FarFacts
-    """Ranges and sums of the results, by turns; empty where nothing was read."""
+    """Ranges and sums of the results; empty if nothing was read."""
     stack: int
-    """The user's frames, where they are worth knowing; else -1."""
+    """Number of the user's frames, if informative; else -1."""
     more: dict[str, Any] | None
-    """What few calls have."""
+    """Data that few calls have."""
 
 
 class CallNotes:
-    """Knows what the notes of one recording name by number, and makes events of them."""
+    """Resolves the numbers in the notes of one recording, and makes events of the notes."""
 
     def __init__(self, sink: Sink, sites: list[Site], ways: Ways) -> None:
         """``sites`` and ``ways`` are shared by the whole recording, and grow."""
@@ -54,10 +54,10 @@ class CallNotes:
         self._places: dict[int, int] = {}
         """id of a stack -> its number."""
         self.make = sink.maker(self._event)
-        """The number of what makes the events."""
+        """The number of the maker of these events."""
 
     def stack(self, stack: list[StackFrame]) -> int:
-        """Return the number of a stack, which lives as long as the recording from now on."""
+        """Return the number of a stack, which is kept as long as the recording."""
         number = self._places.get(id(stack))
         if number is None:
             number = self._places[id(stack)] = len(self._stacks)
@@ -65,7 +65,7 @@ class CallNotes:
         return number
 
     def _event(self, note: Note, row: int, rows: Rows) -> Event:
-        """Make the event of a call; ``Maker``."""
+        """Make the event of a call; a ``Maker``."""
         call = CallFacts._make(note)
         site = self._sites[call.site]
         if call.fresh is not None:
@@ -82,7 +82,7 @@ class CallNotes:
         return self._ways.get(target, "") or ("view" if rows[target].view_of is not None else "")
 
     def _enter_results(self, call: CallFacts, way: str, row: int, rows: Rows) -> None:
-        """Say of new results which event made them, and what they share memory with."""
+        """Set the event that made new results, and how they share memory."""
         inputs = call.inputs
         say_made(call.outputs, inputs, row, rows)
         for number in call.outputs:
@@ -94,7 +94,7 @@ class CallNotes:
                 self._follow(number, inputs[0], rows)
 
     def _follow(self, number: int, first: int, rows: Rows) -> None:
-        """A view of a tensor that shares memory unseen shares it, too."""
+        """Mark a view of a tensor that shares memory unnoticed likewise."""
         facts, source = rows[number], rows[first]
         if facts.storage is not None and facts.storage == source.storage:
             facts.view_of = first if facts.view_of is None else facts.view_of

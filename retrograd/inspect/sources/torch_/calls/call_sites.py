@@ -1,4 +1,4 @@
-"""Caches what all calls of a function from one place of the user's program have in common."""
+"""Caches what all calls of a function from one position of the user's program have in common."""
 
 from __future__ import annotations
 
@@ -25,47 +25,48 @@ _NAMED = frozenset({"dtype", "device"})
 
 @dataclass(slots=True)
 class Site:
-    """One function, called at one instruction of the user with tensors at the same places."""
+    """One function, called at one instruction of the user with tensors in the same positions."""
 
     number: int
-    """Its place among the sites of the recording, by which notes name it."""
+    """Its number in the recording, by which notes refer to it."""
     code: CodeType | None
-    """Kept, so that its id stays its own."""
+    """Kept alive so that its id stays unique."""
     rule: Rule
     """Kept for the same reason."""
     line: SourceLine | None
     spelling: Spelling
-    """How the line spells the call; of a call that a library made for it, it says nothing."""
+    """Spelling of the call in the line; empty if a library made the call."""
     texts: tuple[str, ...] | None
-    """How it spells the tensors that go in, None where that is to be looked up for each call."""
+    """Texts of the input tensors, None if they must be determined for each call."""
     target: list[str]
-    """What it assigns a result alone to."""
+    """The name that a single result is assigned to."""
     nested: bool
-    """Whether the line is inside a function, so that its caller is worth knowing."""
+    """Whether the line is inside a function, so that its caller is informative."""
     written: str
-    """What the program calls the function."""
+    """The program's name for the function."""
     harmless: bool
-    """Whether calls from here change nothing that is known of tensors, unless they write to one."""
+    """Whether calls from here invalidate nothing that is cached about tensors, unless they write to one."""
     usual: bool
     """Whether there is nothing to tell of them beyond that, unless they write, fail or lose a gradient."""
     others: tuple[Any, ...] = ()
-    """What else the latest call was given that was all plain, and what was said of it."""
+    """Other arguments of the latest call, if all plain, and their description."""
     said: dict[str, Any] | None = None
     kept: BoundedDict[Any, Kept] = field(default_factory=lambda: BoundedDict(200))
-    """What nodes of calls from here keep, as ``saves_of`` remembers it: sizes of sequences may go on changing."""
+    """Saved tensors of calls from here, as cached by ``saves_of``; bounded, since sequence lengths may
+    keep changing."""
 
     @property
     def other_name(self) -> str:
-        """What the program calls the operator, if that is another name."""
+        """Return the program's name for the operator, if it differs."""
         return "" if self.written == self.rule.op else self.written
 
     def is_as_before(self, call: Call) -> bool:
-        """Whether what a call is given beside tensors is what the call before was given."""
+        """Whether the arguments besides tensors equal those of the previous call."""
         others, known = call.others, self.others
         return len(others) == len(known) and (all(map(is_, others, known)) or all(map(_is_alike, others, known)))
 
     def arguments(self, call: Call) -> dict[str, Any] | None:
-        """Return what is said of these, of a call that is given others."""
+        """Return the description of other arguments."""
         said = arguments_of(call) or None
         if all(map(_is_lasting, call.others)):
             self.others, self.said = tuple(call.others), said
@@ -73,22 +74,22 @@ class Site:
         return said
 
     def names(self, call: Call) -> tuple[str, ...]:
-        """Return how the line spells the tensors that go into a call."""
+        """Return the texts of a call's input tensors in the line."""
         return tuple(spelled(call, self.spelling)) if self.texts is None else self.texts
 
 
 class Sites:
-    """The places that one recording has seen."""
+    """The call sites of one recording."""
 
     def __init__(self, mention: Callable[[SourceLine | None], None]) -> None:
         """``mention`` is called with each line."""
         self._mention = mention
         self._known: BoundedDict[tuple[Any, ...], Site] = BoundedDict(50_000)
         self.all: list[Site] = []
-        """By number; those of events that nobody has read are needed, however many there were since."""
+        """By number; sites of events that nobody has read are needed, however many follow."""
 
     def at(self, call: Call) -> Site:
-        """Return the place of a call."""
+        """Return the site of a call."""
         frame = call.frame
         code = None if frame is None else frame.f_code
         key = (*place_key(frame), id(call.rule), call.direct, call.form)
@@ -99,7 +100,7 @@ class Sites:
         return known
 
     def _look_at(self, call: Call, code: CodeType | None) -> Site:
-        """Find out what all calls from this place have in common."""
+        """Find out what all calls from this position have in common."""
         line, spelling = source_line(call.frame), spelling_at(call.frame)
         if not (call.direct or forms_match(call.rule.op, spelling.form)):
             spelling = UNKNOWN
@@ -120,7 +121,7 @@ class Sites:
 
 
 def _written(call: Call, form: str) -> str:
-    """Return what a line calls a function: ``float`` also for ``float(x)``, which asks ``x.__float__()``."""
+    """Return the line's name for a function: ``float`` also for ``float(x)``, which calls ``x.__float__()``."""
     matches = forms_match(call.rule.op, form) or forms_match(call.rule.op, f"__{form}__")
     return form if matches else call.rule.written
 
@@ -137,7 +138,7 @@ def _is_usual(call: Call) -> bool:
 
 
 def _is_alike(value: Any, known: Any) -> bool:
-    """Whether an argument is another one, or an equal number or tuple: each layer may have a tuple of its own."""
+    """Whether an argument is the same object, or an equal number or tuple: each layer may have its own tuple."""
     if value is known:
         return True
     if type(value) is not type(known):
@@ -148,7 +149,7 @@ def _is_alike(value: Any, known: Any) -> bool:
 
 
 def _is_lasting(value: Any) -> bool:
-    """Whether an argument holds nothing of the program, and is the same as long as it is the same object."""
+    """Whether an argument is immutable and holds nothing of the program."""
     kind = type(value)
     return (
         kind in _LASTING

@@ -46,22 +46,22 @@ class Call:
     """Which of them required a gradient."""
     before: int
     after: int
-    """The thread's counter of nodes."""
+    """The thread's counter of nodes after the call."""
     grad: bool
     inference: bool
     frame: FrameType | None
     """The user's frame."""
     settled: Settled | None
-    """What is known of that frame, if it answers for other calls, too."""
+    """Cached facts about that frame, if it also answers for other calls."""
     direct: bool
-    """Whether that frame made this very call, not one of a library's function that made it."""
+    """Whether that frame made this very call, rather than a library's function that it called."""
 
     def __init__(self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], marks: Marks) -> None:
         self.rule = rule
         self.args = args
         self.kwargs = kwargs
         self.marks = marks
-        """Those of the thread."""
+        """The marks of the thread."""
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -77,7 +77,7 @@ class Call:
         self.required = tuple(map(_requires_grad, self.inputs))
 
     def read_each(self, tensor_type: type) -> None:
-        """Look at each argument, and into lists."""
+        """Examine each argument, including entries of lists."""
         inputs, places, others = list[Any](), list[Place](), list[Any]()
         given: list[tuple[int | str, Any]] = [*enumerate(self.args), *self.kwargs.items()]
         for position, argument in given:
@@ -99,12 +99,12 @@ class Call:
         self.note_versions()
 
     def outputs(self, tensor_type: type) -> list[Any]:
-        """Return the tensors that came out."""
+        """Return the tensors among the results."""
         result = self.result
         return [result] if isinstance(result, tensor_type) else tensors_in(result, tensor_type, TOO_MANY)
 
     def written(self) -> list[int]:
-        """Return the places among the inputs of tensors that the call wrote to, that of ``out=`` first."""
+        """Return the positions of inputs that the call wrote to, ``out=`` first."""
         after = versions_of(self.inputs)
         if after == self.versions:  # as nearly always
             uncounted = self.rule.op in UNCOUNTED and self.inputs and self.result is self.inputs[0]
@@ -114,7 +114,7 @@ class Call:
 
 
 def version_of(tensor: Any) -> int:
-    """Return a tensor's version; one of inference mode has none."""
+    """Return a tensor's version counter; None for one of inference mode."""
     try:
         return int(tensor._version)
     except Exception as failure:
@@ -123,13 +123,13 @@ def version_of(tensor: Any) -> int:
 
 
 def unseen_version_of(tensor: Any) -> int:
-    """Return what ``version_of`` does, where the program's modes and classes would be asked."""
+    """Return the same, where the program's modes and classes would otherwise be called."""
     with own_work():
         return version_of(tensor)
 
 
 def versions_of(tensors: Sequence[Any]) -> list[int]:
-    """Return what ``version_of`` does for each of several tensors."""
+    """Return the version counter of each tensor."""
     try:
         return list(map(_version, tensors))
     except Exception as failure:
@@ -138,15 +138,15 @@ def versions_of(tensors: Sequence[Any]) -> list[int]:
 
 
 class Inside:
-    """What one thread is in the middle of."""
+    """What one thread is inside of."""
 
     def __init__(self) -> None:
         self.run: int | None = None
-        """Backward run."""
+        """The backward pass."""
         self.functions = 0
-        """Custom Functions whose forward runs."""
+        """Number of custom Functions whose forward is running."""
         self.optimizer = False
-        """An optimizer that steps: what it calls is not listened to."""
+        """Whether an optimizer is stepping, whose calls are ignored."""
         self.steps = 0
         """How often optimizers stepped, or cleared gradients."""
 
@@ -155,11 +155,11 @@ class Listener(Protocol):
     """The receivers of calls."""
 
     def __call__(self, call: Call, inside: Inside) -> None:
-        """Take a call that has ended, made by a thread that is inside of this."""
+        """Take a call that has ended, made by a thread in this state."""
 
 
 class Caller:
-    """Calls functions for a mode and notifies the listeners; a failure of theirs does not reach the program."""
+    """Calls functions for a mode and notifies the listeners; their failures do not reach the program."""
 
     def __init__(self) -> None:
         torch: Any = LIBRARY.torch
@@ -173,7 +173,7 @@ class Caller:
         self._inference = torch.is_inference_mode_enabled
 
     def of_c(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Rule, Run]:
-        """Return what a function is that C code was asked for, and what to run in its place."""
+        """Return the rule of a function that C code called, and the function to run in its place."""
         try:
             found = self._rules.get(func)
             if found is not None:
@@ -188,7 +188,7 @@ class Caller:
         return found, (run, args, kwargs)
 
     def of_python(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Rule, Run]:
-        """Do the same for a function written in Python, whose frame is three above."""
+        """Do the same for a Python function, whose frame is three above."""
         try:
             return self._pristine.of_python(func, args, kwargs, getframe(3))
         except Exception as problem:
@@ -198,7 +198,7 @@ class Caller:
     def begin(
         self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], marks: Marks, before: int
     ) -> Call | None:
-        """Note what goes into a call; ``before`` is the thread's counter of nodes."""
+        """Note the inputs of a call; ``before`` is the thread's counter of nodes."""
         try:
             call = Call(rule, args[1::-1] if rule.swapped else args, kwargs, marks)
             values = (*call.args, *kwargs.values()) if kwargs else call.args
@@ -219,7 +219,7 @@ class Caller:
     def end(
         self, call: Call, frame: FrameType | None, after: int, listeners: tuple[Listener, ...], inside: Inside
     ) -> None:
-        """Tell the listeners of a call that has ended, well or with an error; ``after`` is the counter of nodes now."""
+        """Notify the listeners of a call that has returned or raised; ``after`` is the counter of nodes now."""
         try:
             call.after = after
             settled = call.settled = call.marks.settled
@@ -248,6 +248,6 @@ def _is_direct(frame: FrameType | None) -> bool:
 
 
 def is_traced() -> bool:
-    """Whether ``torch.compile`` or ``torch.jit.trace`` follows the program: what they see must not be ours."""
+    """Whether ``torch.compile`` or ``torch.jit.trace`` traces the program: they must not see our calls."""
     names = private()
     return bool(names.is_compiling()) or names.tracing_state() is not None

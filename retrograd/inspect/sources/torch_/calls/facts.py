@@ -20,7 +20,7 @@ Hidden = Callable[[int, Any], bool]
 _PLAIN = (bool, int, float, str)
 _MAX_TEXT = 100
 _MAX_VALUED = 16
-"""Results of one call whose values are looked at."""
+"""Results of one call whose values are read."""
 
 
 def arguments_of(call: Call) -> dict[str, object]:
@@ -51,9 +51,9 @@ def measured(
     ranges: Ranges,
     hidden: Hidden,
 ) -> Figures | FarFacts:
-    """Return ranges and sums of what came out, by turns, nothing where nothing was read: not what is hidden.
+    """Return ranges and sums of the results, empty if nothing was read; hidden tensors are skipped.
 
-    ``more`` gets what is telling of that and of what went in.
+    ``more`` gets what is informative about results and inputs.
     """
     readable = ranges.readable
     transformed = not readable.now()
@@ -89,7 +89,7 @@ def measured(
 
 
 def _unread(call: Call, ranges: Ranges) -> Figures:
-    """Return that nothing was read, since the program would see every kernel; of its own calls that is worth a word."""
+    """Return that nothing was read, since the program observes every kernel; report it for the program's own calls."""
     if call.direct:
         ranges.missed("values", "a dispatch mode of the program is at work")
     return ()
@@ -102,7 +102,7 @@ def _summarize_inputs(
     read: Callable[[Any], Array | None],
     hidden: Hidden,
 ) -> None:
-    """Add the inputs of a call that made something not finite, and those at which its slope is infinite."""
+    """Add the inputs of a call with non-finite results, and those at which its slope is infinite."""
     made_bad, pole_at = bool(values), _pole_at(call)
     if not made_bad and pole_at is None:
         return
@@ -122,7 +122,7 @@ def _summarize_inputs(
 
 
 def _pole_at(call: Call) -> int | None:
-    """Return the place of the input at which the slope may be infinite, None if there is none."""
+    """Return the position of the input at which the slope may be infinite, None if there is none."""
     does = call.rule.operator
     if not does.poles or (place := (does.operand, -1)) not in call.places:
         return None
@@ -134,9 +134,9 @@ def _pole_at(call: Call) -> int | None:
 
 
 def add_entered(more: dict[str, Any], call: Call, numbers: Sequence[int], known: int, readable: Readable) -> None:
-    """Add range and sum of inputs that no recorded call made, numbered from ``known`` on, as they come up.
+    """Add range and sum of inputs that no recorded call made, numbered from ``known`` on, at their first use.
 
-    Values that left the graph as plain numbers and come back are known by them.
+    They identify values that left the graph as plain numbers and return.
     """
     if not readable.now():
         return
@@ -161,7 +161,7 @@ def overlaps(tensor: Any) -> bool:
 
 
 def duplicates_in(call: Call, readable: Readable) -> int:
-    """Return how many places an indexed write hits more than once, if it does not add them up; 0 on other devices."""
+    """Return how many elements an indexed write hits more than once without accumulating; 0 on other devices."""
     if (
         not readable.now()
         or any(not tensor.is_cpu for tensor in call.inputs)
@@ -185,7 +185,7 @@ def duplicates_in(call: Call, readable: Readable) -> int:
 
 
 def _scattered_twice(call: Call) -> int:
-    """Return how many entries of a tensor ``scatter`` loses: an index repeats along the dimension it is for."""
+    """Return how many entries ``scatter`` loses because an index repeats along its dimension."""
     given = dict(zip(("self", "dim", "index", "src"), call.args, strict=False)) | call.kwargs
     index, source, along = given.get("index"), given.get("src"), given.get("dim")
     tensor = LIBRARY.torch.Tensor
@@ -197,7 +197,7 @@ def _scattered_twice(call: Call) -> int:
 
 
 def _index_of(call: Call) -> list[Any]:
-    """Return the index tensors of an indexed write; a full slice counts for nothing."""
+    """Return the index tensors of an indexed write; full slices are ignored."""
     if call.rule.op == "index_copy":
         return [call.args[2]] if len(call.args) > 2 else []
     if len(call.args) < 2:

@@ -64,11 +64,11 @@ class ForwardWriter:
         self.gradients = Gradients(self.table)
 
     def listens(self) -> bool:
-        """Whether calls are taken at this moment: those of optimizers are not."""
+        """Whether calls are recorded now: those of optimizers are not."""
         return not self._inside().optimizer and self.sink.wants()
 
     def __call__(self, call: Call, inside: Inside) -> None:
-        """Take one call."""
+        """Record one call."""
         if inside.optimizer or not self.sink.wants():
             return
         kind = call.rule.kind
@@ -88,18 +88,18 @@ class ForwardWriter:
             hear(self.switches, call)
 
     def received(self, numbers: Sequence[int], tensors: Sequence[Any]) -> None:
-        """Tensors were written by other processes or through their storages, without a change of version."""
+        """Note tensors that were written by other processes or through their storages, without a new version."""
         self._ranges.forget_all(numbers)
         self._allocations.received(numbers, tensors)
         if lent := self.table.lent.storages:
             self.shared.written(lent.intersection(map(self.table.memory_of, numbers)))
 
     def close(self) -> None:
-        """Leave the program as it was."""
+        """Restore the program's hooks."""
         self.hooks.close()
 
     def _hook(self, call: Call) -> None:
-        """Note a hook that was registered."""
+        """Record a hook that was registered."""
         if call.error is None and call.inputs:
             site = self._sites.at(call)
             number = number_of(self.table, call.inputs[0], site.names(call)[0], source=site.line)
@@ -107,7 +107,7 @@ class ForwardWriter:
 
     # -- operations
     def _operation(self, call: Call, inside: Inside) -> None:
-        """Note a call that computes, writes in place or leaves the graph; ``event_of_call`` makes its event."""
+        """Record a call that computes, writes in place or leaves the graph; ``event_of_call`` makes its event."""
         outputs, written = call.outputs(self._tensor), call.written()
         if not outputs and not written and call.error is None and not call.rule.operator.is_a(Trait.READING):
             return
@@ -137,9 +137,9 @@ class ForwardWriter:
         if "transformed" in more or self._transforms.open:
             self._transforms.look(levels_now(), getframe(1), call.frame)
         around = self._around(call, kind, call.marks.scope, inside.run)
-        told = results if outputs or kind != "inplace" else (numbers[written[0]],)
+        reported = results if outputs or kind != "inplace" else (numbers[written[0]],)
         self.sink.note(
-            (self._notes.make, kind, site.number, around, numbers, names, arguments, nodes, told, fresh, saves,
+            (self._notes.make, kind, site.number, around, numbers, names, arguments, nodes, reported, fresh, saves,
              measures, stack, more or None)
         )  # fmt: skip
         if call.rule.reason == "numpy" and call.inputs and call.error is None:
@@ -158,7 +158,7 @@ class ForwardWriter:
         inside: Inside,
         more: dict[str, Any],
     ) -> str:
-        """Return which kind of event a call is; ``more`` gets what only few calls have."""
+        """Return the kind of event of a call, and data that few calls have."""
         kind = "operation"
         if True in call.required and (reason := self._reason(call, outputs, written, inside)):
             kind, more["reason"] = "cut", reason
@@ -177,7 +177,7 @@ class ForwardWriter:
     def _nodes(
         self, call: Call, site: Site, outputs: list[Any], numbers: tuple[int, ...], *, same: bool
     ) -> tuple[tuple[int, int] | None, tuple[int, ...]]:
-        """Return which nodes a call made, and the tensors they keep; ``numbers`` of inputs, then outputs."""
+        """Return the nodes that a call made, and the tensors they save; ``numbers`` of inputs, then outputs."""
         if call.after <= call.before:
             return None, _NONE
         begin = call.marks.begin
@@ -197,7 +197,7 @@ class ForwardWriter:
         return tuple(found)  # type: ignore[arg-type]
 
     def _results(self, outputs: list[Any], site: Site) -> tuple[tuple[int, ...], Fresh | None]:
-        """Return the numbers of results, and what is to fill the row of one alone that is new."""
+        """Return the numbers of results, and the facts of a single new one."""
         if len(outputs) != 1:
             return self._numbers(outputs, assigned(site.spelling, len(outputs)), site.line), None
         result, table = outputs[0], self.table
@@ -210,7 +210,7 @@ class ForwardWriter:
         return (number_new(table, result, site.target[0], source=site.line),), None
 
     def _around(self, call: Call, kind: str, scope: str, run: int | None) -> Surroundings:
-        """Return what was in force around a call; mostly it is as at the call before, and one object."""
+        """Return the surroundings of a call, mostly the same object as at the previous call."""
         usual = call.grad and not call.inference
         switch = None if usual else self.switches.in_force(Modes(call.grad, call.inference), cut=kind == "cut")
         found = (call.grad, call.inference, scope, run, switch)
@@ -219,7 +219,7 @@ class ForwardWriter:
         return self._latest_around
 
     def _add_write(self, more: dict[str, Any], call: Call, place: int, numbers: Sequence[int]) -> None:
-        """Add what an in-place write hit."""
+        """Add the target of an in-place write."""
         target = call.inputs[place]
         number = more["target"] = numbers[place]
         more["version"] = [call.versions[place], version_of(target)]
@@ -249,13 +249,13 @@ class ForwardWriter:
         self.gradients.belongs(number, self.table.memory_of(number), gradient.numel(), leaf)
 
     def _add_duplicates(self, more: dict[str, Any], call: Call) -> None:
-        """Add how many places an indexed write hits more than once."""
+        """Add how many elements an indexed write hits more than once."""
         repeated = duplicates_in(call, self._readable)
         if repeated:
             more["duplicates"] = repeated
 
     def _write_beside(self, call: Call, site: Site, written: list[int], kind: str, numbers: Sequence[int]) -> None:
-        """Note what a call wrote to besides its result: running statistics, lists of tensors."""
+        """Record what a call wrote to besides its result: running statistics, lists of tensors."""
         memory_of, names = self.table.memory_of, site.names(call)
         hit = {memory_of(numbers[written[0]])} if kind == "inplace" else set()
         for place in written[kind == "inplace" :]:
@@ -273,7 +273,7 @@ class ForwardWriter:
     def _note_kept(
         self, kept: Kept, call: Call, outputs: list[Any], first: int, numbers: Sequence[int]
     ) -> tuple[int, ...]:
-        """Note what nodes keep, from the ``first`` on, and return the tensors; ``numbers`` of inputs, then outputs."""
+        """Note what nodes save, from ``first`` on, and return the tensors; ``numbers`` of inputs, then outputs."""
         places, tensors, results = kept
         fresh, memory_of = self.saved.fresh, self.table.memory_of
         for node, own, size in results:  # memory that nobody else has: counted downwards
@@ -314,7 +314,7 @@ class ForwardWriter:
 
     # -- leaves
     def _read(self, call: Call) -> None:
-        """Note a read of ``.grad`` that finds None, or that of a tensor that is not a leaf."""
+        """Record a read of ``.grad`` that returns None, or of a tensor that is not a leaf."""
         tensor, found = call.inputs[0], call.result
         if found is not None:
             if not isinstance(found, self._tensor):
@@ -330,7 +330,7 @@ class ForwardWriter:
         self.sink(read_event(tensor, number, line, self._inside().run, names))
 
     def _leaf(self, call: Call) -> None:
-        """Note that a leaf was changed."""
+        """Record that a leaf was changed."""
         change = call.rule.reason
         if call.error is not None and not call.inputs:
             return
@@ -382,6 +382,6 @@ class ForwardWriter:
 
 
 def _gradient_given(facts: Facts) -> dict[str, Any]:
-    """Describe a leaf that was given a gradient of another device; of zeros alone, it was cleared by that."""
+    """Return the data of a leaf whose ``.grad`` was assigned on another device; if all zeros, it was cleared."""
     data, zeros = facts
     return {**data, "change": "grad-zeroed"} if zeros["zeros"] == zeros.size else data

@@ -28,7 +28,7 @@ def _operands(call: Call, spelling: Spelling) -> tuple[str, ...]:
 
 
 def depends_on_values(call: Call, spelling: Spelling) -> bool:
-    """Whether only the variables of the user's frame decide which text belongs to which argument."""
+    """Whether only the variables of the user's frame determine which text belongs to which argument."""
     return (
         spelling.form == "BinOp"
         and call.rule.op in ("mul", "add")
@@ -78,7 +78,7 @@ def _entry(text: str, place: int) -> str:
 
 
 def assigned(spelling: Spelling, count: int) -> list[str]:
-    """Return what the line assigns each of so many outputs to, "" where it does not do so at once."""
+    """Return the target of each of so many outputs, "" if the line does not assign it directly."""
     targets = spelling.targets
     if len(targets) == count:
         return list(targets)
@@ -88,5 +88,5 @@ def assigned(spelling: Spelling, count: int) -> list[str]:
 
 
 def forms_match(op: str, form: str) -> bool:
-    """Whether a call of a function of that name may well be this operator."""
+    """Whether a call of a function with that name may be this operator."""
     return bool(form) and canonical(form) == op

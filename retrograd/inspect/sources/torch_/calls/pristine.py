@@ -31,11 +31,11 @@ Run = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 _VARARGS, _VARKEYWORDS = 4, 8  # inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
 _BINDINGS = ("_nn", "_fft", "_linalg", "_special", "_sparse", "_nested")
-"""Modules of ``torch._C`` in which functions written in C look themselves up."""
+"""Modules of ``torch._C`` in which functions written in C are looked up."""
 
 
 class Pristine:
-    """Knows the functions of PyTorch apart from those that a program put in their place."""
+    """Distinguishes PyTorch's functions from the program's replacements."""
 
     def __init__(self) -> None:
         torch: Any = LIBRARY.torch
@@ -43,9 +43,9 @@ class Pristine:
         bindings = [getattr(torch._C, name) for name in _BINDINGS if hasattr(torch._C, name)]
         self._seen = {module: dict(vars(module)) for module in bindings}
         self.rules: dict[Any, Rule] = {}
-        """Of functions of PyTorch; those of the program are not held."""
+        """Rules of PyTorch's functions; the program's are not kept."""
         self._asking: dict[int, tuple[CodeType, Any, Rule]] = {}
-        """id of a code object of PyTorch -> (the code, the function that it asks for, its rule)."""
+        """id of a code object of PyTorch -> (the code, the function that it looks up, its rule)."""
         self._again: dict[int, tuple[CodeType, FunctionType]] = {}
         """id of a code object -> (the code, a function with it)."""
         self._names: dict[int, tuple[Any, str]] = {}
@@ -53,7 +53,7 @@ class Pristine:
 
     # -- asked for in C
     def of_c(self, func: Any) -> tuple[Rule, Any]:
-        """Return what a function is that C code looked up, and the function to run."""
+        """Return the rule of a function that C code looked up, and the function to run."""
         if is_of_torch(func):
             found = self.rules[func] = judge(func)
             return found, func
@@ -62,7 +62,7 @@ class Pristine:
         return judge(run), run
 
     def _patched(self, func: Any) -> Any:
-        """Return the function in C whose place an object of the program has taken, None if there is no such place."""
+        """Return the C function that an object of the program replaces, None if there is none."""
         held = getattr(func, "__self__", None) if getattr(func, "__name__", "") in ("__get__", "__set__") else func
         holder, name = self._names.get(id(held), (None, ""))
         if holder is None or _held(holder, name) is not held:
@@ -76,7 +76,7 @@ class Pristine:
         return original if held is func or original is None else getattr(original, func.__name__)
 
     def _place_of(self, held: Any) -> tuple[Any, str]:
-        """Return where an object replaces a function written in C, and under which name."""
+        """Return where, and under which name, an object replaces a function written in C."""
         in_c = vars(self._torch._C.TensorBase)
         for name in vars(self._torch.Tensor):
             if name in in_c and _held(self._torch.Tensor, name) is held:
@@ -88,7 +88,7 @@ class Pristine:
         return None, ""
 
     def _bound(self, module: Any, name: str) -> Any:
-        """Return the function that a module in C had under a name, as it was seen or as PyTorch holds it elsewhere."""
+        """Return the function that a module in C had under a name, as seen before or as PyTorch holds it elsewhere."""
         for holder in (self._seen[module], *map(vars, self._modules())):
             for one in (holder.get(name), *holder.values()):
                 if type(one) is BuiltinFunctionType and one.__name__ == name and one.__self__ is module:
@@ -103,10 +103,10 @@ class Pristine:
     def of_python(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], caller: FrameType
     ) -> tuple[Rule, Run]:
-        """Return what a function is that a frame asked for with these arguments, and what to run.
+        """Return the rule of a function that a frame looked up with these arguments, and what to run.
 
-        In place of a patch it is the function of that frame, from the start, with the arguments that it was called
-        with: nobody is left whom it would ask.
+        In place of a patch it is the function of that frame, from the start, with its original arguments: it then
+        looks up nothing.
         """
         code = caller.f_code
         known = self._asking.get(id(code))
@@ -153,7 +153,7 @@ def _held(holder: Any, name: str) -> Any:
 
 
 def _code_of(func: Any) -> CodeType | None:
-    """Return the code of a function, or of one that reads or sets an attribute."""
+    """Return the code of a function, or of the getter or setter of an attribute."""
     held = func.__self__ if type(func) is MethodWrapperType else None
     if type(held) is property:
         func = held.fset if func.__name__ == "__set__" else held.fget
@@ -161,7 +161,7 @@ def _code_of(func: Any) -> CodeType | None:
 
 
 def _function(frame: FrameType, values: dict[str, Any]) -> FunctionType:
-    """Return a function that does what a frame's does, with what that closed over."""
+    """Return a function that does what a frame's does, with its closure."""
     code = frame.f_code
     cells = tuple(CellType(values[name]) for name in code.co_freevars)
     made = FunctionType(code, frame.f_globals, code.co_name, None, cells or None)

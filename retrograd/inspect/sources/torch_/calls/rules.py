@@ -10,25 +10,25 @@ from ....operators import Operator, canonical, inplace, operator
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One function as recordings see it."""
+    """How calls of one function are recorded."""
 
     op: str
-    """The operator, as events name it."""
+    """The operator, by its name in events."""
     kind: str = "operation"
     """``operation``, ``cut``, ``read``, ``leaf``, ``hook``, ``switch`` or ``ignored``."""
     reason: str = ""
-    """Reason of a cut, or which change of a leaf."""
+    """Reason of a cut, or kind of change of a leaf."""
     method: bool = False
     """Whether its first argument precedes a dot or operator."""
     written: str = ""
-    """What PyTorch calls the function, without underscores around it and with one behind if it writes in place."""
+    """PyTorch's name for the function, without underscores around it and with one behind if it writes in place."""
     swapped: bool = False
-    """Whether its first argument is the right operand: the arguments of its calls are exchanged."""
+    """Whether its first argument is the right operand."""
     operator: Operator = field(init=False)
-    """What it does."""
+    """The operator's traits."""
 
     def __post_init__(self) -> None:
-        """Look it up."""
+        """Look up the operator."""
         object.__setattr__(self, "operator", operator(self.op))
 
 
@@ -41,7 +41,7 @@ _CUTS = {
     "tensor": "copy",
     "deepcopy": "deepcopy",
 }
-"""Operator -> how values leave the graph by it."""
+"""Operator -> how values leave the graph."""
 _HOOKS = {"register_hook": "tensor", "register_post_accumulate_grad_hook": "post-accumulate"}
 _VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 _ATTRIBUTES = {
@@ -56,34 +56,34 @@ _SWAPPED |= {"rlshift", "rrshift"}
 """Functions whose first argument is the right operand."""
 
 IGNORED = Rule("", "ignored")
-"""A call that makes nodes and is told by others: a backward pass."""
+"""A call that makes nodes and is recorded elsewhere: a backward pass."""
 FACT = Rule("fact", "ignored")
-"""Reading what a tensor is, or switching how PyTorch works: it carries no values, makes no node and takes no time."""
+"""Reading a property of a tensor, or configuring PyTorch: it carries no values, makes no node and takes no time."""
 _FACTS = frozenset(
     {"dtype", "device", "layout", "shape", "ndim", "itemsize", "nbytes", "output_nr", "name", "names", "volatile"}
     | {"grad_fn", "_grad_fn", "grad_dtype", "requires_grad", "retains_grad", "_version", "_base", "_cdata", "_grad"}
     | {"_backward_hooks", "_post_accumulate_grad_hooks", "__cuda_array_interface__"}
 )
-"""Attributes that say what a tensor is."""
+"""Attributes that are properties of a tensor."""
 _ASKING = frozenset(
     {"dim", "size", "numel", "ndimension", "nelement", "stride", "storage_offset", "element_size", "get_device"}
     | {"data_ptr", "const_data_ptr", "storage", "untyped_storage", "storage_type", "has_names", "dim_order"}
     | {"dense_dim", "sparse_dim", "_nnz", "_dimI", "_dimV", "_is_view", "qscheme", "q_scale", "q_zero_point"}
     | {"q_per_channel_axis", "__len__", "__hash__", "__dir__", "__repr__", "__str__", "__format__", "__dlpack_device__"}
 )
-"""Methods that do so, or show values as text, or hand out memory whose later use is not observed."""
+"""Methods that return properties, format values, or export memory whose later use is not observed."""
 _SETTING = frozenset(
     {"retain_grad", "share_memory_", "record_stream", "__setstate__", "__reduce_ex__"}
     | {"result_type", "can_cast", "manual_seed", "get_default_dtype", "set_default_dtype"}
     | {"broadcast_shapes", "sym_not", "sym_float", "sym_int", "sym_max", "sym_min", "sym_ite"}
     | {"_clear_non_serializable_cached_data"}
 )
-"""Functions that change how a tensor is kept, or how PyTorch works, and no values."""
+"""Functions that change how a tensor is kept, or how PyTorch works, but no values."""
 _NONE_TO_TELL = _ASKING | _SETTING
 
 
 def judge(func: Any) -> Rule:
-    """Say what a function is, from its name alone."""
+    """Return the rule of a function, from its name alone."""
     name = getattr(func, "__name__", "")
     if name in ("__get__", "__set__", "__delete__"):
         holder = getattr(func, "__self__", None)
@@ -111,13 +111,13 @@ def judge(func: Any) -> Rule:
 
 
 def _written(name: str, op: str) -> str:
-    """Return what a program calls a function: ``sub_`` also for ``a -= b``."""
+    """Return a program's name for a function: ``sub_`` also for ``a -= b``."""
     suffix = "_" if inplace(name) and op != "setitem" else ""
     return f"{op if name.startswith('__') or not name.strip('_') else name.strip('_')}{suffix}"
 
 
 def _judge_attribute(holder: str, access: str) -> Rule:
-    """Say what reading or setting an attribute of a tensor is."""
+    """Return the rule of reading or setting an attribute of a tensor."""
     if holder in _VIEWS and access == "__get__":
         return Rule(canonical(holder), method=True, written=holder)
     if holder == "grad" and access == "__delete__":
@@ -131,4 +131,4 @@ def _judge_attribute(holder: str, access: str) -> Rule:
 UNCOUNTED = frozenset({"apply", "map", "map2"})
 """In-place writes that do not raise the version counter."""
 INDEXED_WRITES = frozenset({"setitem", "index_put", "scatter", "index_copy"})
-"""Writes of which only the last to each place counts."""
+"""Writes of which only the last to each element takes effect."""

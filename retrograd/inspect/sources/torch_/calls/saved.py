@@ -14,7 +14,7 @@ from .tensors import shape_of
 
 _PREFIX = "_raw_saved_"
 _MAX_NODES = 40
-"""Nodes of one call that are looked at."""
+"""Nodes of one call that are examined."""
 MAX_OWN = 1_000
 """Memories of its own that one call is known to keep."""
 
@@ -38,9 +38,9 @@ _NEEDED_BY = {
     "ConvolutionBackward0": {"input": 1, "weight": 0},
     "PowBackward1": {"result": 1},
 }
-"""Node -> saved value -> the edge for whose sake alone it is kept."""
+"""Node -> saved tensor -> the only edge for which it is saved."""
 _ADDING = ("Add", "Baddbmm")
-"""Nodes of products whose first input is what the product is added to."""
+"""Nodes of products whose first input is added to the product."""
 _VIEWS = ("T", "View", "Reshape", "UnsafeView", "Transpose", "Permute", "Expand", "Unsqueeze", "Squeeze", "Alias")
 
 Edges = Sequence[tuple[Any, int]]
@@ -48,26 +48,26 @@ _saved_names: dict[type, tuple[str, ...]] = {}
 
 
 class Kept(NamedTuple):
-    """What the nodes of one call keep for backward."""
+    """What the nodes of one call save for backward."""
 
     places: tuple[int, ...]
-    """Among inputs and then outputs, each once."""
+    """Positions among inputs and then outputs, each once."""
     tensors: tuple[tuple[int, int], ...]
-    """Node, counted from the first of the call, and the place of a tensor that it keeps."""
+    """Node, relative to the first of the call, and the position of a tensor that it saves."""
     results: tuple[tuple[int, int, int], ...]
-    """The same of what the call made for itself: node, which of these memories, and its bytes."""
+    """Likewise for tensors made inside the call: node, which of these memories, and its bytes."""
 
 
 _NOTHING = Kept((), (), ())
 
 
 def kept_memories(node: Any) -> dict[Hashable, int]:
-    """Return the memories that a node keeps, with their bytes; nothing is unpacked."""
+    """Return the memories that a node saves, with their bytes; unpacks nothing."""
     return {memory_of(one): _size(one) for one in _kept_by(node)}
 
 
 def _kept_by(node: Any) -> Iterator[Any]:
-    """Yield the tensors that a node keeps."""
+    """Yield the tensors that a node saves."""
     for name in _names_of(node):
         try:
             value = getattr(node, _PREFIX + name)
@@ -79,10 +79,10 @@ def _kept_by(node: Any) -> Iterator[Any]:
 
 
 def saves_of(call: Call, outputs: list[Any], sizes: SavedSizes, known: BoundedDict[Any, Kept], *, same: bool) -> Kept:
-    """Return what the nodes of a call keep.
+    """Return what the nodes of a call save.
 
-    ``known`` is what was found of other calls from the same place; of those that make several nodes it holds for calls
-    with the ``same`` arguments beside the tensors.
+    ``known`` caches results of other calls from the same site; if there are several nodes, only for calls with the
+    ``same`` arguments besides tensors.
     """
     made, first = call.after - call.before, outputs[0]
     if made > _MAX_NODES or not sizes.may_touch(1):
@@ -104,7 +104,7 @@ def saves_of(call: Call, outputs: list[Any], sizes: SavedSizes, known: BoundedDi
 
 
 def _look_at(call: Call, root: Any) -> Kept:
-    """Ask the nodes of a call what they keep, from that of the result on."""
+    """Read what the nodes of a call save, starting from that of the result."""
     made, tensors, results = call.after - call.before, list[tuple[int, int]](), list[tuple[int, int, int]]()
     memories = {memory_of(one): place for place, one in enumerate([*call.inputs, call.result])}
     own: dict[object, int] = {}
@@ -125,7 +125,7 @@ def _look_at(call: Call, root: Any) -> Kept:
 
 
 def memory_of(tensor: Any) -> Hashable:
-    """Return a key for the memory of a tensor, another one for tensors without memory."""
+    """Return a key for the memory of a tensor, a unique one for a tensor without memory."""
     try:
         return tensor.untyped_storage().data_ptr() or id(tensor)
     except Exception as failure:
@@ -176,7 +176,7 @@ def _is_stale_view(tensor: Any) -> bool:
 
 
 def _names_of(node: Any) -> tuple[str, ...]:
-    """Return the names of the tensors that nodes of a class keep."""
+    """Return the names of the tensors that nodes of a class save."""
     kind = type(node)
     names = _saved_names.get(kind)
     if names is None:
@@ -187,7 +187,7 @@ def _names_of(node: Any) -> tuple[str, ...]:
 
 
 def _kept_names(node: Any, edges: Edges) -> Sequence[str]:
-    """Return the names of the tensors that a node keeps, given which of its inputs need a gradient."""
+    """Return the names of the tensors that a node saves, given which of its inputs need a gradient."""
     names = _names_of(node)
     needs = _NEEDED_BY.get(type(node).__name__)
     if needs is None:
@@ -198,7 +198,7 @@ def _kept_names(node: Any, edges: Edges) -> Sequence[str]:
 
 
 def _place_of(name: str, node: Any, call: Call, edges: Edges, last: bool) -> int | None:
-    """Return which tensor of a call a saved value is, inputs first, then outputs; None for what the call made itself.
+    """Return which tensor of a call a saved one is, inputs first, then outputs; None if made inside the call.
 
     ``last`` says that the node is the one of the call's result.
     """
@@ -222,5 +222,5 @@ def _place_of(name: str, node: Any, call: Call, edges: Edges, last: bool) -> int
 
 
 def _position_of(name: str) -> int | None:
-    """Return at which position PyTorch takes a tensor that nodes and callers call so, None if that differs."""
+    """Return the position at which PyTorch's functions take a tensor with this name, None if that varies."""
     return 0 if name in _FIRST else 1 if name in _SECOND else 2 if name in _THIRD else None

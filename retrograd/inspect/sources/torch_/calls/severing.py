@@ -1,4 +1,4 @@
-"""Observes, at every level, the calls of PyTorch that end a gradient, and those that carry the values on."""
+"""Observes, at every level, the calls of PyTorch that cut a gradient, and those that use the values afterwards."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _HEARD = ("operation", "cut")
 _WORDS = {"tensor": "tensor()"}
 _HOLDERS = (list, tuple)
 _MOST = 1_000
-"""Entries of a list among the arguments, or of results, that are looked at."""
+"""Entries of a list among arguments or results that are examined."""
 _MOST_TAKEN = 100_000
-"""Nodes of a thread of which it is known that they took severed values; then the older half is forgotten."""
+"""Nodes of a thread that are known to have used severed values; then the older half is dropped."""
 
 
 class Severing:
-    """What a mode asks after each call; it looks at plain tensors only, for others run code of the program."""
+    """Called by a mode after each call; it examines plain tensors only, for others run code of the program."""
 
     def __init__(self, table: SeveredTensors) -> None:
         torch: Any = LIBRARY.torch
@@ -40,11 +40,11 @@ class Severing:
 
     @property
     def listens(self) -> bool:
-        """Whether a module of the library's must be listened to inside: it may take severed values on."""
+        """Whether calls inside a module of the library must be observed: it may use severed values."""
         return bool(self.known) and self._has_grad()
 
     def passed(self, module: Any, args: Any, output: Any, marks: Marks) -> None:
-        """A module has run with gradients switched off before it was called: its results are cut off by that."""
+        """Note a module that was called with gradients off: its results are cut by that."""
         plain = self._plain
         left = [one for one in _results(output) if type(one) in plain]
         if not left or self._has_grad():
@@ -58,14 +58,14 @@ class Severing:
             self._table.add(left, causes or (Severed(self._off(), source_line(frame), -1),))
 
     def _could_require(self, module: Any, given: list[Any]) -> bool:
-        """Whether something that a module was given or holds requires a gradient."""
+        """Whether something that was passed to a module, or that it holds, requires a gradient."""
         held = (attributes_of(inner).get("_parameters", {}).values() for _, inner in inner_modules(module))
         return any(type(one) in self._plain and one.requires_grad for one in chain(given, chain.from_iterable(held)))
 
-    def heard(
+    def after_call(
         self, rule: Rule, args: Any, kwargs: Any, result: Any, marks: Marks, before: int, frame: FrameType | None
     ) -> None:
-        """A call has ended well; ``before`` was the counter of nodes, whose nodes ``marks`` knows by now."""
+        """Handle a call that has returned; ``before`` was the counter of nodes, which ``marks`` knows by now."""
         made = marks.end > before
         if (made and not self.known and type(result) in self._plain) or rule.kind not in _HEARD:
             return
@@ -80,7 +80,7 @@ class Severing:
     def _taken(
         self, given: list[Any], result: Any, rule: Rule, marks: Marks, frame: FrameType | None, before: int
     ) -> None:
-        """A call made nodes: note what went in without a gradient, and that integers came out beside the values."""
+        """Handle a call that made nodes: note operands without a gradient, and integer results besides the values."""
         plain = self._plain
         causes = self._table.causes([one for one in given if type(one) not in plain or not one.requires_grad])
         if causes:
@@ -97,7 +97,7 @@ class Severing:
     def _left(
         self, given: list[Any], first: Any, result: Any, rule: Rule, marks: Marks, frame: FrameType | None
     ) -> None:
-        """A call made no node: note what came out, if something of it had a gradient once or could have had one."""
+        """Handle a call without nodes: note its results, if an operand had a gradient or could have had one."""
         plain, table = self._plain, self._table
         causes: Causes = table.causes(given) if self.known else ()
         if causes and type(result) in plain and result is not first and not (self._has_grad() or rule.reason):
@@ -120,14 +120,14 @@ class Severing:
             table.add(fresh, (*causes, self._cause(word, given, left, marks, frame)))
 
     def _not_viewing(self, given: list[Any], left: list[Any]) -> list[Any]:
-        """Return the results that are no views of what came in without a gradient."""
+        """Return the results that are not views of operands without a gradient."""
         plain = self._plain
         memories = {address_of(one) for one in given if type(one) in plain and not one.requires_grad} if left else set()
         memories.discard(0)
         return [one for one in left if type(one) not in plain or address_of(one) not in memories]
 
     def _word(self, rule: Rule, has_grad: bool) -> str:
-        """Return what ended the gradient of a call that is none of those made for it."""
+        """Return what cut the gradient in a call that is not itself a cut."""
         return (rule.written or rule.op) if has_grad else self._off()
 
     def _off(self) -> str:
@@ -137,7 +137,7 @@ class Severing:
     def _cause(
         self, word: str, given: list[Any], left: Sequence[Any], marks: Marks, frame: FrameType | None
     ) -> Severed:
-        """Return what a call did to the first of its tensors that has a gradient."""
+        """Return what a call did to the first of its tensors with a gradient."""
         source = next((one for one in given if type(one) in self._plain and one.requires_grad), None)
         settled = marks.settled
         line = source_line(user_frame(frame) if settled is None else settled.frame)
@@ -153,12 +153,12 @@ def _number(tensor: Any) -> int:
 
 
 def _is_float(thing: Any) -> bool:
-    """Whether something has values that could have a gradient."""
+    """Whether an object has values that could have a gradient."""
     return type(thing) is float or (hasattr(thing, "is_complex") and (thing.is_floating_point() or thing.is_complex()))
 
 
 def _may_go_on(thing: Any, plain: frozenset[type]) -> bool:
-    """Whether a result can be met again: a tensor without a gradient, a number or an array."""
+    """Whether a result can be used again: a tensor without a gradient, a number or an array."""
     kind = type(thing)
     if kind in plain:
         return not thing.requires_grad
@@ -166,7 +166,7 @@ def _may_go_on(thing: Any, plain: frozenset[type]) -> bool:
 
 
 def _entries(args: Any, kwargs: Any) -> Iterator[Any]:
-    """Yield arguments, and what lists among them hold."""
+    """Yield arguments, and the entries of lists among them."""
     for one in chain(args, kwargs.values()) if kwargs else args:
         if type(one) in _HOLDERS:
             yield from one[:_MOST]
@@ -175,5 +175,5 @@ def _entries(args: Any, kwargs: Any) -> Iterator[Any]:
 
 
 def _results(result: Any) -> Sequence[Any]:
-    """Return what came out as a list."""
+    """Return results as a list."""
     return result[:_MOST] if isinstance(result, _HOLDERS) else (result,)

@@ -21,7 +21,7 @@ _shapes: BoundedDict[Any, tuple[int, ...]] = BoundedDict(10_000)
 def number_of(
     table: TensorTable, tensor: Any, name: str = "", *, source: SourceLine | None = None, made_by: int | None = None
 ) -> int:
-    """Return a tensor's number; one that is new gets the name if that is what a user calls a tensor."""
+    """Return a tensor's number; a new one gets the name if a user would call a tensor so."""
     known = table.known(tensor)
     return number_new(table, tensor, name, source=source, made_by=made_by) if known is None else known
 
@@ -29,7 +29,7 @@ def number_of(
 def number_new(
     table: TensorTable, tensor: Any, name: str = "", *, source: SourceLine | None = None, made_by: int | None = None
 ) -> int:
-    """Number a tensor that is not known yet."""
+    """Number a new tensor."""
     memory, lent, part = memory_of(tensor)
     required, base = tensor.requires_grad, tensor._base
     facts = TensorFacts(
@@ -52,13 +52,13 @@ def number_new(
 
 
 Fresh = tuple[tuple[int, ...], str, int, bool]
-"""Shape, dtype, number of the memory and whether a gradient is required of a result whose row its note is to fill."""
+"""Shape, dtype, number of the memory and ``requires_grad`` of a result whose facts its note fills in."""
 
 
 def reserve_result(table: TensorTable, tensor: Any) -> tuple[int, Fresh] | None:
     """Number a new result of a call, whose facts a note must provide.
 
-    None for one of which there is more to tell: a view, a part of a memory, a leaf to train, memory of somebody else's.
+    None for one with further facts: a view, a part of a memory, a trainable leaf, foreign memory.
     """
     if tensor._base is not None or private().is_wrapped(tensor):
         return None
@@ -78,7 +78,7 @@ def reserve_result(table: TensorTable, tensor: Any) -> tuple[int, Fresh] | None:
 
 
 def facts_of(fresh: Fresh, name: str, row: int, source: SourceLine | None) -> TensorFacts:
-    """Return what fills the row of a result that an event made."""
+    """Return the facts of a result that an event made."""
     shape, dtype, storage, required = fresh
     return TensorFacts(shape, dtype, storage, required, not required, worthy(name), made_by=row, source=source)
 
@@ -97,14 +97,14 @@ def _find_owner(table: TensorTable, number: int, facts: TensorFacts, tensor: Any
 
 
 def describe_anew(table: TensorTable, tensor: Any) -> None:
-    """A tensor has got other memory: what is known of it is as of now."""
+    """Update the facts of a tensor that got other memory."""
     memory, _, part = memory_of(tensor)
     layout = layout_of(tensor) if part else None
     table.moved(tensor, shape_of(tensor), dtype_name(tensor.dtype), layout, memory)
 
 
 def _wrapped_by(table: TensorTable, tensor: Any) -> int | None:
-    """Return the number of the tensor that a transform of ``torch.func`` has wrapped into this one, if it is known."""
+    """Return the number of the tensor that a transform of ``torch.func`` wrapped into this one, if known."""
     names, known = private(), None
     while known is None and names.is_wrapped(tensor):
         tensor = names.unwrap(tensor)
@@ -124,7 +124,7 @@ def numbers_of(table: TensorTable, tensors: Sequence[Any], *, source: SourceLine
 
 
 def layout_of(tensor: Any) -> tuple[int, ...] | None:
-    """Return where a tensor begins in its memory, and its strides."""
+    """Return a tensor's offset in its memory, and its strides."""
     try:
         return (tensor.storage_offset(), *tensor.stride())
     except Exception as failure:
@@ -133,7 +133,7 @@ def layout_of(tensor: Any) -> tuple[int, ...] | None:
 
 
 def part_of(tensor: Any) -> Part | None:
-    """Return which entries of its memory a tensor occupies."""
+    """Return the entries of its memory that a tensor occupies."""
     layout = layout_of(tensor)
     return None if layout is None else Part(layout[0], shape_of(tensor), layout[1:])
 
@@ -141,8 +141,8 @@ def part_of(tensor: Any) -> Part | None:
 def memory_of(tensor: Any) -> tuple[Any, bool, bool]:
     """Return the owner of a tensor's memory, whether it is lent, and whether the tensor is only a part of it.
 
-    The owner is the one object of Python that PyTorch has of a storage, which lives as long as that.  None for tensors
-    without memory (sparse, meta) and those that do not tell.
+    The owner is PyTorch's one Python object for a storage, which lives as long as that.  None for tensors without
+    memory (sparse, meta) and those that raise.
     """
     try:
         storage = tensor.untyped_storage()
@@ -162,7 +162,7 @@ def dtype_name(dtype: Any) -> str:
 
 
 def shape_of(tensor: Any) -> tuple[int, ...]:
-    """Return a shape as plain numbers; equal ones are one object.  That of a nested tensor is empty."""
+    """Return a shape as plain numbers, equal ones as one object; () for a nested tensor."""
     try:
         extent = tensor.shape
         known = _shapes.get(extent)

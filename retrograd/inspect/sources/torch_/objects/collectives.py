@@ -1,6 +1,6 @@
-"""Records what the processes of a job do together: collectives of torch.distributed, and groups.
+"""Records collectives of torch.distributed, and process groups.
 
-What the reducer of a wrapper sends in C++ cannot be observed; ``wrappers`` records the wrapper itself.
+What a wrapper's reducer sends in C++ cannot be observed; ``wrappers`` records the wrapper itself.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ _TOGETHER = (
     *("all_gather_object", "gather_object", "scatter_object_list", "broadcast_object_list", "new_group"),
 )
 _ROOTS = ("src", "dst", "group_src", "group_dst")
-"""Parameters of collectives that say which rank has, or gets, what others send."""
+"""Parameters of collectives for the rank that sends, or receives, what others receive or send."""
 _PAIRS = ("send", "recv", "batch_isend_irecv")
-"""Between two processes.  ``isend`` and ``irecv`` are left alone: PyTorch identifies a ``P2POp`` by them."""
+"""Between two processes.  ``isend`` and ``irecv`` are not wrapped: PyTorch identifies a ``P2POp`` by them."""
 
 
 @dataclass(slots=True)
 class _Call:
-    """A collective under way."""
+    """A collective in progress."""
 
     tensors: list[Any] = field(default_factory=list)
-    told: list[tuple[Any, Event]] = field(default_factory=list)
-    """In which recordings, and by which event."""
+    events: list[tuple[Any, Event]] = field(default_factory=list)
+    """Recordings and their events for this call."""
     error: str = ""
 
 
 class Collectives:
-    """Reports to every recording of level ``full``."""
+    """Sends ``collective`` to every recording of level ``full``."""
 
     def __init__(self, watches: Callable[[], Iterable[Any]], inside: Callable[[], Inside]) -> None:
         self._watches, self._inside = watches, inside
         self._here = threading.local()
         self._groups: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._counts: dict[int, int] = {}
-        """How many collectives each group has run so far."""
+        """Number of collectives of each group so far."""
 
     def install(self, patches: Patches) -> None:
-        """Begin to listen, where this PyTorch can work on several processes."""
+        """Install the wrappers, if this PyTorch supports several processes."""
         torch: Any = LIBRARY.torch
         distributed = torch.distributed
         if not distributed.is_available():
@@ -73,7 +73,7 @@ class Collectives:
 
     # -- collectives
     def _wrapper(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Return what makes a collective report that it was called; those that it calls itself are its own."""
+        """Return a function that wraps a collective to report calls, but not collectives that it calls itself."""
 
         def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
             def collective(*args: Any, **kwargs: Any) -> Any:
@@ -96,7 +96,7 @@ class Collectives:
         return wrap
 
     def _begin(self, call: _Call, name: str, original: Any, args: Any, kwargs: Any, caller: Any) -> None:
-        """Tell every recording that this process has come to a collective, in which it may wait for ever."""
+        """Send the event of a collective that begins, in which the process may wait forever."""
         given = _bound(original, args, kwargs)
         if given.get("use_local_synchronization"):
             return  # a group that only its members make
@@ -128,18 +128,18 @@ class Collectives:
             named = [leaf for leaf in leaves if leaf is not None]
             event = Event("collective", name, line, {**data, "inputs": numbers, "gradients_of": named, "pending": True})
             watch.sink(event)
-            call.told.append((watch, event))
+            call.events.append((watch, event))
 
     def _end(self, call: _Call) -> None:
-        """Complete the event of a collective: it returned, or raised."""
-        for watch, event in call.told:
+        """Complete the event of a collective that returned or raised."""
+        for watch, event in call.events:
             del event.data["pending"]
             if call.error:
                 event.data["error"] = call.error
             watch.forward.received(event.data["inputs"], call.tensors)
 
     def about_group(self, group: Any, *, counts: bool) -> dict[str, Any]:
-        """Return what there is to say of a group, and the place of this call among its collectives."""
+        """Return the data about a group, and the number of this call among its collectives."""
         distributed: Any = LIBRARY.torch.distributed
         if not distributed.is_initialized():
             return {}
@@ -153,7 +153,7 @@ class Collectives:
         return data
 
     def _number(self, group: Any) -> int:
-        """Return the number of a group, 0 of that of all processes."""
+        """Return the number of a group, 0 for the group of all processes."""
         if group is LIBRARY.torch.distributed.group.WORLD:
             return 0
         if group not in self._groups:
@@ -180,7 +180,7 @@ class Collectives:
         return no_sync
 
     def _tell(self, name: str, caller: Any) -> None:
-        """Tell every recording of something that concerns the group of all processes."""
+        """Send an event about the group of all processes to every recording."""
         data, line = self.about_group(None, counts=False), source_line(user_frame(caller))
         for watch in self._watches():
             if watch.forward is not None and data:
@@ -188,7 +188,7 @@ class Collectives:
 
 
 def _returning(wrapper: Any) -> Callable[[Any], Any]:
-    """Return what makes the same wrapper of anything."""
+    """Return a function that wraps anything by the same wrapper."""
     return lambda _: wrapper
 
 

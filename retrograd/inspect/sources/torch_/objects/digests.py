@@ -1,7 +1,7 @@
-"""Compares this rank's parameters with other ranks' after each step of an optimizer, while the program goes on.
+"""Compares this rank's parameters with other ranks' after each optimizer step, while the program runs.
 
-A thread of ours talks to other ranks over small gloo groups that PyTorch does not list, so that the program's groups,
-their names and the order of their collectives are what they are without us. The program waits for nothing.
+A thread of ours communicates over small gloo groups that PyTorch does not list, so that the program's groups, their
+names and the order of their collectives are unchanged. The program never waits for it.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from ..watching.own_numbers import own_numbers
 from .owners import StepReader
 
 _LIMIT = 30.0
-"""Seconds that one rank waits for another before it compares no more."""
+"""Seconds that one rank waits for another before it stops comparing."""
 _MOST = 1_000
 """Steps that may wait to be compared."""
 _GLANCE, _LONGEST_GLANCE = 0.003, 0.05
-"""Seconds between two looks at a message under way, at first and in the end."""
+"""Seconds between two checks for a message, at first and in the end."""
 PATIENCE = 2.0
-"""Seconds that the end of a program waits for what is being compared."""
+"""Seconds that the end of a program waits for a comparison in progress."""
 _attempts = count()
-"""Comparisons of this process, of each of which other ranks find other addresses."""
+"""Number of comparisons of this process; each uses other addresses."""
 Step = tuple[int, list[int | None], list[int | None]]
-"""Number of the optimizer; what its parameters held and hold."""
+"""Number of the optimizer; digests of its parameters before and after the step."""
 
 
 class _Gone(Exception):  # noqa: N818 -- why nothing is compared any more, in a sentence
@@ -75,9 +75,9 @@ class Digests:
         self._handles: list[Any] = []
         self._reader: StepReader | None = None
         self._numbers: dict[int, int] = {}
-        """Optimizer -> its number, by the order of first steps, which is that of all ranks."""
+        """Optimizer -> its number, by the order of first steps, which is equal on all ranks."""
         self._before: list[int | None] = []
-        """What the parameters of an optimizer held before its first step."""
+        """Digests of an optimizer's parameters before its first step."""
         self._steps: SimpleQueue[Step | None] = SimpleQueue()
         self._comparison: Comparison | None = None
         self._thread: threading.Thread | None = None
@@ -85,7 +85,7 @@ class Digests:
         self._stopped = ""
 
     def begin(self) -> None:
-        """Hear of steps from now on."""
+        """Start observing steps."""
         self._reader = StepReader(sum_of)
         optimizer: Any = sys.modules[LIBRARY.torch.optim.Optimizer.__module__]
         with own_numbers():
@@ -93,7 +93,7 @@ class Digests:
             self._handles.append(optimizer.register_optimizer_step_post_hook(self._ended))
 
     def end(self, patience: float) -> Event | None:
-        """Hear of no more steps; return what was compared, None of a process that is not one of several."""
+        """Stop observing; return the result, None for a process that is not one of several."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
@@ -120,7 +120,7 @@ class Digests:
             unseen(self._compare, optimizer)
 
     def _compare(self, optimizer: Any) -> None:
-        """Hand a step over to our thread."""
+        """Pass a step to our thread."""
         if os.getpid() != self._process or (self._thread is None and not self._start()):
             return
         number = self._numbers.setdefault(id(optimizer), len(self._numbers))
@@ -130,7 +130,7 @@ class Digests:
             self._over.set()
 
     def _start(self) -> bool:
-        """Begin to compare if this process is one of several."""
+        """Start comparing if this process is one of several."""
         distributed = LIBRARY.torch.distributed
         if not (distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1):
             return False
@@ -144,7 +144,7 @@ class Digests:
         return True
 
     def _contents(self, optimizer: Any) -> list[int | None]:
-        """Return a number for what each parameter holds, None for one that is a part of something or cannot be read."""
+        """Return a digest of each parameter, None for a shard or one that cannot be read."""
         assert self._reader is not None
         held = list(chain.from_iterable(group["params"] for group in attribute(optimizer, "param_groups")))
         plain = [self._reader.place(one) is not None for one in held]
@@ -155,7 +155,7 @@ class Digests:
     def _run(self, store: Any) -> None:
         assert self._comparison is not None
         try:
-            with private().unheard():
+            with private().unobserved():
                 self._answer_all(_Channel(self._comparison.place, store, self._over))
         except Exception as failure:
             reraise_from_handler(failure)
@@ -163,7 +163,7 @@ class Digests:
         self._over.set()
 
     def _answer_all(self, channel: _Channel) -> None:
-        """Compare step by step until the program ends or ranks have parted."""
+        """Compare step by step until the program ends or ranks have diverged."""
         assert self._comparison is not None
         while self._comparison.difference is None and (step := self._steps.get()) is not None:
             exchange, answer = self._comparison.step(*step), None
@@ -194,7 +194,7 @@ class _Channel:
             self._above = self._group(parent, above, 1 + above.children.index(place.rank))
 
     def _group(self, name: int, place: Place, own: int) -> Any:
-        """Make the group of a rank and its children once all of them are there; making it waits without an end."""
+        """Make the group of a rank and its children once all of them are there; before, it would wait without limit."""
         size = 1 + len(place.children)
         at = f"retrograd-digests/{self._attempt}/{name}"
         keys = [f"{at}/here{member}" for member in range(size)]
@@ -205,7 +205,7 @@ class _Channel:
         return _Group(names.gloo(prefix, own, size, seconds), size, self._wait)
 
     def _wait(self, is_done: Callable[[], bool]) -> None:
-        """Wait until something is done; raises if it is not, or the program ends."""
+        """Wait for a condition; raises on timeout, or when the program ends."""
         limit, glance = time.monotonic() + _LIMIT, _GLANCE
         while not is_done():
             if self._over.is_set():
@@ -216,7 +216,7 @@ class _Channel:
             glance = min(glance * 1.5, _LONGEST_GLANCE)
 
     def answer(self, request: Request) -> Any:
-        """Send or receive what is asked for."""
+        """Send or receive what is requested."""
         group = self._below if isinstance(request, (Collect, Spread)) else self._above
         assert group is not None
         if isinstance(request, Collect):

@@ -23,16 +23,16 @@ from .replay import TensorReader
 # Records when PyTorch's custom Functions are applied and when their backward rules return.
 
 _COLLECTIVES = "torch.distributed.nn.functional"
-"""Its Functions have a derivative and call collectives that have none: these alone would seem to cut the chain."""
+"""Its Functions have derivatives and call collectives that have none: those alone would seem to cut the graph."""
 
 
 def applied_in_c() -> bool:
-    """Whether ``Function.apply`` has no Python frame that shows who called it (from 2.14 on)."""
+    """Whether ``Function.apply`` has no Python frame that shows its caller (from 2.14 on)."""
     return not isinstance(vars(LIBRARY.torch.autograd.Function).get("apply"), classmethod)
 
 
 class Functions:
-    """Reports to every recording of level ``backward`` or ``full`` that watches the thread."""
+    """Sends events to every recording of level ``backward`` or ``full`` that watches the thread."""
 
     def __init__(
         self, watches: Callable[[], Iterable[Watch]], marks: Callable[[], Marks], inside: Callable[[], Inside]
@@ -44,10 +44,10 @@ class Functions:
         self._original: Any = None
         self._active = True
         self._reader = TensorReader()
-        self._told = functions.Functions(self._torch.Tensor, _rule)
+        self._writer = functions.Functions(self._torch.Tensor, _rule)
 
     def install(self) -> None:
-        """Put the wrapper of ``apply`` in place."""
+        """Wrap ``apply``."""
         function = self._torch.autograd.Function
         original = self._original = function.__dict__["apply"]
 
@@ -65,14 +65,14 @@ class Functions:
         function.apply = self._wrapper
 
     def uninstall(self) -> None:
-        """Put back what was there, unless it has been replaced by someone else meanwhile."""
+        """Restore ``apply``, unless someone else has replaced it meanwhile."""
         self._active = False
         function = self._torch.autograd.Function
         if function.__dict__.get("apply") is self._wrapper:
             function.apply = self._original
 
     def _apply(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Stand in for ``Function.apply``: keep the call, count how deep Functions are nested, report the outermost."""
+        """Replaces ``Function.apply``: keeps the call, counts how deep Functions are nested, reports the outermost."""
         inside = self._inside()
         tensors = [one for one in args if isinstance(one, self._torch.Tensor)]
         versions = [unseen_version_of(one) for one in tensors]
@@ -91,7 +91,7 @@ class Functions:
         """Keep the call for the recordings that will compare it with finite differences."""
         for watch in self._watches():
             kept_calls = watch.sink.kept_calls
-            if kept_calls is None or watch.level != "full" or not self._told.is_users(cls):
+            if kept_calls is None or watch.level != "full" or not self._writer.is_users(cls):
                 continue
             if any(isinstance(one, self._torch.Tensor) and not one.is_cpu for one in args):
                 watch.sink.missed("functions", cls.__name__)  # its kernels may be of that device alone
@@ -102,7 +102,7 @@ class Functions:
         self, cls: Any, args: Any, tensors: list[Any], versions: list[int], result: Any, caller: FrameType
     ) -> None:
         """Report a Function that was applied."""
-        if not self._told.is_told(cls) and cls.__module__ != _COLLECTIVES:
+        if not self._writer.is_reported(cls) and cls.__module__ != _COLLECTIVES:
             return
         given = result if isinstance(result, tuple) else (result,)
         outputs = [one for one in given if isinstance(one, self._torch.Tensor)]
@@ -115,10 +115,10 @@ class Functions:
         applied = functions.Applied(cls, args, outputs, changed, ctx, number)
         line, run = source_line(user_frame(caller)), self._inside().run
         for watch in self._watches():
-            self._told.applied(watch, applied, run, line)
+            self._writer.applied(watch, applied, run, line)
 
     def wrap_rule(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Make the way into backward rules report what they return."""
+        """Make the call of backward rules report what they return."""
 
         def apply(node: Any, *grads: Any) -> Any:
             spread = any(0 in one.stride() and one.numel() > 1 for one in grads if type(one) is self._torch.Tensor)
@@ -129,16 +129,16 @@ class Functions:
         return apply
 
     def _returned(self, node: Any, returned: Any, spread: bool) -> None:
-        """Report what a backward rule of the user returned; ``spread``: entries of what it got share memory."""
-        if self._told.is_users(node._forward_cls):
+        """Report what a user's backward rule returned; ``spread``: entries of its gradients shared memory."""
+        if self._writer.is_users(node._forward_cls):
             number, count = node._sequence_nr() - self._marks().begin, len(node.needs_input_grad)
             run = self._inside().run
             for watch in self._watches():
-                self._told.returned(watch, node._forward_cls, number, count, returned, run, spread=spread)
+                self._writer.returned(watch, node._forward_cls, number, count, returned, run, spread=spread)
 
 
 def _rule(cls: Any) -> Any:
-    """Return the user's backward rule, whichever of its two names it has."""
+    """Return the user's backward rule, by either of its two names."""
     function = LIBRARY.torch.autograd.Function
     return cls.vjp if cls.backward is function.backward else cls.backward
 
@@ -147,13 +147,13 @@ def _rule(cls: Any) -> Any:
 
 _MODULE = "torch.utils.checkpoint"
 _GENERATORS = ("_checkpoint_without_reentrant_generator_impl", "_checkpoint_without_reentrant_generator")
-"""What a checkpoint is made of; from 2.14 on the first, which has the block's own arguments in front."""
+"""Functions behind a checkpoint; from 2.14 on the first, which takes the block's own arguments first."""
 _REENTRANT = "CheckpointFunction"
-"""What a reentrant one is made of."""
+"""The class behind a reentrant checkpoint."""
 
 
 class Checkpoints:
-    """Reports to every recording of level ``backward`` or ``full`` that watches the thread."""
+    """Sends events to every recording of level ``backward`` or ``full`` that watches the thread."""
 
     def __init__(
         self, watches: Callable[[], Iterable[Watch]], run: Callable[[], int | None], threads: Callable[[], int]
@@ -161,13 +161,13 @@ class Checkpoints:
         self._watches = watches
         self._run = run
         self._threads = threads
-        """Tells how many threads are being watched."""
+        """Returns how many threads are being watched."""
         self._blocks = itertools.count()
-        self._told = functions.Checkpoints()
+        self._writer = functions.Checkpoints()
         self._waiting: AfterImport | None = None
 
     def install(self, patches: Patches) -> None:
-        """Wrap what a checkpoint is made of, once that is loaded; a release that lacks it shows none."""
+        """Wrap the functions behind a checkpoint, once loaded; without them checkpoints are not recorded."""
         if _MODULE in sys.modules:
             self._wrap_in(patches)
         else:
@@ -175,7 +175,7 @@ class Checkpoints:
             self._waiting.begin()
 
     def uninstall(self) -> None:
-        """Wait no more."""
+        """Stop waiting."""
         if self._waiting is not None:
             self._waiting.end()
 
@@ -190,7 +190,7 @@ class Checkpoints:
             patches.wrap(getattr(module, _REENTRANT), "forward", self._wrap_forward)
 
     def _wrap_forward(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Let a reentrant checkpoint say where it computes its block, without gradients."""
+        """Make a reentrant checkpoint report when it runs its block without gradients."""
 
         def forward(ctx: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
             block, name = next(self._blocks), str(getattr(function, "__qualname__", type(function).__name__))
@@ -203,7 +203,7 @@ class Checkpoints:
         return forward
 
     def _wrap_generator(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Let the generator behind non-reentrant checkpoints say when its block begins, ends and is recomputed."""
+        """Make the generator behind non-reentrant checkpoints report when its block begins, ends and is recomputed."""
 
         def _checkpoint_without_reentrant_generator(function: Any, *args: Any, **kwargs: Any) -> Any:
             block, name = next(self._blocks), str(getattr(function, "__qualname__", type(function).__name__))
@@ -225,7 +225,7 @@ class Checkpoints:
         return _checkpoint_without_reentrant_generator
 
     def _followed(self, steps: Any, block: int, name: str, *, random: bool) -> Iterator[Any]:
-        """Run along with the generator: between its two halves runs the forward of the block."""
+        """Run the generator: the forward of the block runs between its two halves."""
         value = next(steps)
         unseen(self._begin, "forward", block, name, {"keeps_random_state": random})
         try:
@@ -243,10 +243,10 @@ class Checkpoints:
     def _begin(self, action: str, block: int, name: str, more: dict[str, Any] | None = None) -> None:
         data = {**self._data(block, name), **(more or {})}
         line = source_line(user_frame(getframe(1)))
-        self._told.begin(self._watches(), action, data, line, self._run())
+        self._writer.begin(self._watches(), action, data, line, self._run())
 
     def _end(self, block: int, name: str) -> None:
-        self._told.end(self._data(block, name), source_line(user_frame(getframe(1))), self._run())
+        self._writer.end(self._data(block, name), source_line(user_frame(getframe(1))), self._run())
 
     def _data(self, block: int, name: str) -> dict[str, Any]:
         data: dict[str, Any] = {"block": block, "function": name}

@@ -23,15 +23,15 @@ from ..problems import note_problem, unseen
 from ..values.values import Readable
 
 _OWN = os.path.dirname(__file__)
-"""Where hooks of our own are taken off."""
+"""The folder in which our own hooks are removed."""
 _MAX_HOOKED = 100_000
 """Nodes with hooks that are remembered."""
 
 
-class Heard:
-    """Stands for a hook on a tensor and reports when it runs; the original is put back when the watch ends.
+class HookWrapper:
+    """Replaces a hook on a tensor and reports when it runs; the original is restored when the watch ends.
 
-    It holds the hook, and with it whatever that has closed over, so nobody but the table of hooks may hold it.
+    It holds the hook with its closure, so only the table of hooks may hold it.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Heard:
         report: Callable[[bool, bool, bool], None],
         is_zero: Callable[[Any], bool | None],
     ) -> None:
-        """``holder`` refers to the table that has it under a key, or to the tensor that has the table."""
+        """``holder`` refers to the table that contains it under a key, or to the tensor that owns the table."""
         self.holder = holder
         self.key = key
         self.hook = hook
@@ -64,7 +64,7 @@ class Heard:
                 unseen(self.report, unseen_version_of(given) != before, result is not None, zeroed)
 
     def leave(self) -> None:
-        """Put the hook back, and report nothing any more."""
+        """Restore the hook, and stop reporting."""
         self.report = None
         holder = self.holder()
         if isinstance(holder, LIBRARY.torch.Tensor):
@@ -74,34 +74,34 @@ class Heard:
 
 
 class Hooks:
-    """The hooks of one recording; those on tensors are listened to."""
+    """The hooks of one recording; those on tensors are wrapped."""
 
     def __init__(self, sink: Sink, run: Callable[[], int | None], readable: Readable) -> None:
-        self.told = hooks.Hooks(sink)
+        self.writer = hooks.Hooks(sink)
         self._run = run
         self._readable = readable
-        self._placed: weakref.WeakSet[Heard] = weakref.WeakSet()
+        self._placed: weakref.WeakSet[HookWrapper] = weakref.WeakSet()
 
     def registered(self, kind: str, tensor: Any, number: int, handle: Any, line: SourceLine | None) -> None:
-        """A hook was registered on a tensor: report it, and listen to it."""
+        """Report a hook that was registered on a tensor, and wrap it."""
         key = getattr(handle, "id", None)
         attribute = "_backward_hooks" if kind == "tensor" else "_post_accumulate_grad_hooks"
         holder = getattr(tensor, attribute, None)
         if key is None or not holder or key not in holder:
             return
-        hook, told, run = holder[key], self.told, self._run
-        told.registered(key, kind, hook, {"tensor": number}, line)
+        hook, writer, run = holder[key], self.writer, self._run
+        writer.registered(key, kind, hook, {"tensor": number}, line)
 
         def ran(in_place: bool, returned: bool, zeroed: bool) -> None:
-            told.ran(key, run(), returned=returned, in_place=in_place, zeroed=zeroed)
+            writer.ran(key, run(), returned=returned, in_place=in_place, zeroed=zeroed)
 
         held_by = Reference(holder) if _can_refer(holder) else Reference(tensor)
         is_zero = self._is_zero if kind == "tensor" else _unknown
-        heard = holder[key] = Heard(held_by, key, hook, ran, is_zero)
-        self._placed.add(heard)
+        wrapper = holder[key] = HookWrapper(held_by, key, hook, ran, is_zero)
+        self._placed.add(wrapper)
 
     def _is_zero(self, gradient: Any) -> bool | None:
-        """Whether a gradient has no entry but zeros; None where it cannot be read."""
+        """Whether all entries of a gradient are zero; None if it cannot be read."""
         try:
             with own_work():
                 array = self._readable.gradient(gradient) if self._readable.now() else None
@@ -111,14 +111,14 @@ class Hooks:
             return None
 
     def close(self) -> None:
-        """Put the program's own hooks back."""
-        for heard in list(self._placed):
-            heard.leave()
+        """Restore the program's own hooks."""
+        for wrapper in list(self._placed):
+            wrapper.leave()
         self._placed.clear()
 
 
 class Hooked:
-    """Knows at which nodes gradients pass through a hook of the program first."""
+    """Knows at which nodes gradients first pass through a hook of the program."""
 
     def __init__(self) -> None:
         self.numbers: set[int] = set()
@@ -143,7 +143,7 @@ class Hooked:
 
 
 class Handles:
-    """Reports hooks that are hung on modules, and hooks of any sort that are taken off, to recordings that watch."""
+    """Reports hooks registered on modules, and the removal of any hook, to recordings that watch."""
 
     REGISTERING = (
         *("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"),
@@ -156,7 +156,7 @@ class Handles:
         self._modules = ObjectNumbers()
 
     def install(self, patches: Patches) -> None:
-        """Wrap the methods that hang hooks on modules, and that of the handle."""
+        """Wrap the methods that register hooks on modules, and that of the handle."""
         torch: Any = LIBRARY.torch
         for name in self.REGISTERING:
             patches.wrap(torch.nn.Module, name, self._wrap_register)
@@ -175,7 +175,7 @@ class Handles:
         on = {"owner": self._modules.of(module), "type": type(module).__name__, "method": method}
         line = source_line(user_frame(caller))
         for watch in self._watches():
-            watch.forward.hooks.told.registered(handle.id, "module", hook, on, line)
+            watch.forward.hooks.writer.registered(handle.id, "module", hook, on, line)
 
     def _wrap_remove(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
         def remove(handle: Any) -> None:
@@ -189,16 +189,16 @@ class Handles:
     def _removed(self, handle: Any, caller: FrameType) -> None:
         line = source_line(user_frame(caller))
         for watch in self._watches():
-            watch.forward.hooks.told.removed(handle.id, line)
+            watch.forward.hooks.writer.removed(handle.id, line)
 
 
 def _unknown(_: Any) -> bool | None:
-    """Whether a gradient is zero, where nobody looks."""
+    """Return None: the gradient is not read."""
     return None
 
 
 def _can_refer(holder: Any) -> bool:
-    """Whether an object can be referred to weakly; an ``OrderedDict`` can."""
+    """Whether an object supports weak references; an ``OrderedDict`` does."""
     try:
         Reference(holder)
     except TypeError:

@@ -17,7 +17,7 @@ from ....recording.events import Event
 from ....recording.memory_parts import Lent
 from ....recording.tensor_table import TensorTable
 from ....references import Reference
-from ...array_writes import LARGEST, MOST, MOST_BYTES, unheard_write, write_event
+from ...array_writes import LARGEST, MOST, MOST_BYTES, unobserved_write, write_event
 from ...patches import Patches
 from ...step_effects import content_of
 from ..calls.calls import unseen_version_of, version_of
@@ -30,13 +30,13 @@ from ..values.values import Readable
 
 
 class Swaps:
-    """Tells the tables of tensors of every recording that watches the thread."""
+    """Updates the tensor tables of every recording that watches the thread."""
 
     def __init__(self, watches: Callable[[], Iterable[Any]]) -> None:
         self._watches = watches
 
     def install(self, patches: Patches) -> None:
-        """Wrap what exchanges the contents in the end."""
+        """Wrap the function that finally swaps the contents."""
         patches.wrap(LIBRARY.torch._C, "_swap_tensor_impl", self._wrap)
 
     def _wrap(self, original: Callable[..., None]) -> Callable[..., None]:
@@ -56,7 +56,7 @@ class Swaps:
 
 
 class _Watched(NamedTuple):
-    """One stretch of memory, as it was."""
+    """One memory range, with its checksum."""
 
     owner: Reference
     """The storage, which lives as long as the memory."""
@@ -65,15 +65,15 @@ class _Watched(NamedTuple):
     """The tensor with these entries, and ``tensor`` itself, whose version shows PyTorch's writes while it lives."""
     tensor: Reference
     line: SourceLine | None
-    """The line that handed it out."""
+    """The line that exported it."""
     content: Hashable
     version: int
     steps: int
-    """How many steps optimizers had taken, which write as they like."""
+    """How many steps optimizers had taken, which may write to it."""
 
 
 class SharedMemory:
-    """What one recording knows of memory that others can write into."""
+    """Memory of one recording that others can write into."""
 
     def __init__(self, sink: Any, readable: Readable, steps: Callable[[], int]) -> None:
         self._sink = sink
@@ -84,7 +84,7 @@ class SharedMemory:
         """By address and length in bytes."""
 
     def hands_out(self, given: Any, way: str, frame: FrameType | None) -> None:
-        """The program gets a hold on a tensor's memory: as long as that lives, it may write through it."""
+        """Note that the program gets access to a tensor's memory, through which it may write."""
         pointer = self._readable.pointer(given) if self._readable.now() else 0
         if not pointer:
             return
@@ -97,7 +97,7 @@ class SharedMemory:
         self._watch(given, number, memory, frame)
 
     def keeps(self, tensor: Any, number: int, storage: int, frame: FrameType | None) -> None:
-        """A node keeps a tensor whose memory somebody else has a hold on."""
+        """Note that a node saves a tensor whose memory somebody else has access to."""
         for place, watched in list(self._watched.items()):
             if watched.storage == storage:
                 self._compare(place, frame)
@@ -105,18 +105,18 @@ class SharedMemory:
             self._watch(tensor, number, storage, frame)
 
     def written(self, storages: Collection[int | None]) -> None:
-        """PyTorch wrote there, perhaps through an alias with a version of its own."""
+        """Note that PyTorch wrote there, perhaps through an alias with another version counter."""
         for place, watched in list(self._watched.items()) if storages else ():
             if watched.storage in storages:
                 self._note(place, watched)
 
     def look(self, frame: FrameType | None) -> None:
-        """A backward pass begins: report memory that was changed since it was last checked."""
+        """Report, when a backward pass begins, memory that changed since it was last checked."""
         for place in list(self._watched):
             self._compare(place, frame)
 
     def _watch(self, tensor: Any, number: int, storage: int, frame: FrameType | None) -> None:
-        """Look at a tensor's memory from now on, if that is not too much."""
+        """Check a tensor's memory from now on, if that is not too much."""
         pointer, size = self._readable.pointer(tensor), _span(tensor)
         if not pointer or not size or size > LARGEST or (pointer, size) in self._watched:
             return
@@ -130,7 +130,7 @@ class SharedMemory:
         self._note((pointer, size), watched)
 
     def _original(self, given: Any, number: int) -> Any:
-        """Return the living tensor of which another one is an alias by ``detach()``, else that one: it outlives it."""
+        """Return the living tensor of which another one is an alias by ``detach()``, else that one."""
         base = self._table[number].view_of
         whole = None if base is None else self._table.living(base)
         return given if whole is None or whole.data_ptr() != given.data_ptr() else whole
@@ -140,7 +140,7 @@ class SharedMemory:
             del self._watched[place]
 
     def _note(self, place: tuple[int, int], watched: _Watched) -> _Watched | None:
-        """Note memory as it is now; None if it is gone."""
+        """Note the current checksum; None if the memory was freed."""
         storage, tensor = watched.owner(), watched.tensor()
         if storage is None or not storage.nbytes():
             self._watched.pop(place, None)
@@ -166,7 +166,7 @@ class SharedMemory:
 
 
 def _span(tensor: Any) -> int:
-    """Return how many bytes lie between a tensor's first entry and its last one, with both."""
+    """Return how many bytes a tensor spans, from its first entry to its last."""
     if not tensor.numel():
         return 0
     last = sum((length - 1) * stride for length, stride in zip(tensor.shape, tensor.stride(), strict=True))
@@ -179,13 +179,13 @@ _OF_STORAGES = ("fill_", "copy_", "__setitem__")
 
 
 class MemoryWrites:
-    """Reports to every recording of level ``full`` that watches the thread."""
+    """Sends events to every recording of level ``full`` that watches the thread."""
 
     def __init__(self, watches: Callable[[], Iterable[Any]]) -> None:
         self._watches = watches
 
     def install(self, patches: Patches) -> None:
-        """Begin to listen."""
+        """Install the wrappers."""
         torch: Any = LIBRARY.torch
         for name in _OF_STORAGES:
             patches.wrap(torch.UntypedStorage, name, self._wrap_storage)
@@ -206,7 +206,7 @@ class MemoryWrites:
         return writing
 
     def _report_storage(self, name: str, storage: Any, caller: FrameType) -> None:
-        """Tell of a write into the memory of a tensor that is known."""
+        """Report a storage's write into the memory of a known tensor."""
         for watch in self._watches():
             table = watch.sink.tensors
             memory = table.memory(storage)
@@ -227,7 +227,7 @@ class MemoryWrites:
         return set_
 
     def _report_set(self, tensor: Any, before: int, caller: FrameType) -> None:
-        """Tell of a tensor that is given other memory, and that it counts its writes into that by itself."""
+        """Report a tensor that gets other memory, with another version counter."""
         for watch in self._watches():
             table: TensorTable = watch.sink.tensors
             known = table.known(tensor)
@@ -260,7 +260,7 @@ class MemoryWrites:
         return _from_dlpack
 
     def _report_made(self, made: Any, caller: FrameType) -> None:
-        """Tell of a tensor that was made of another one's memory, or of somebody else's."""
+        """Report a tensor made in another one's memory, or in foreign memory."""
         line = source_line(user_frame(caller))
         for watch in self._watches():
             table: TensorTable = watch.sink.tensors
@@ -277,4 +277,4 @@ class MemoryWrites:
 def _write(name: str, number: int, versions: tuple[int, int], through: str, caller: FrameType) -> Event:
     """Return the event of a write into a tensor."""
     grad: bool = LIBRARY.torch.is_grad_enabled()
-    return unheard_write(name, number, versions, through, user_frame(caller), grad=grad)
+    return unobserved_write(name, number, versions, through, user_frame(caller), grad=grad)

@@ -28,13 +28,13 @@ from ..problems import unseen
 
 
 class Autocasts:
-    """Reports to every recording of level ``full`` that watches the thread."""
+    """Sends events to every recording of level ``full`` that watches the thread."""
 
     def __init__(self, watches: Callable[[], Iterable[Any]]) -> None:
         self._watches = watches
 
     def install(self, patches: Patches) -> None:
-        """Begin to listen to the class from which those of single devices are derived."""
+        """Wrap the class from which those of single devices are derived."""
         for name in ("__enter__", "__exit__"):
             patches.wrap(LIBRARY.torch.autocast, name, self._wrap)
 
@@ -54,7 +54,7 @@ class Autocasts:
         device = autocast.device
         place = place_of(caller, (str(sys.modules[torch.autocast.__module__].__file__),), is_of_torch)
         data = {"action": action, "enabled": torch.is_autocast_enabled(device)}
-        data |= {"dtype": dtype_name(torch.get_autocast_dtype(device)), **place.told()}
+        data |= {"dtype": dtype_name(torch.get_autocast_dtype(device)), **place.callee_data()}
         for watch in self._watches():
             watch.sink(Event("autocast", device, source_line(place.frame), dict(data)))
 
@@ -62,7 +62,7 @@ class Autocasts:
 # Observes grad mode and inference mode being switched.
 
 _ACTIONS = {"__enter__": ENTERED, "__exit__": LEFT, "__call__": LEFT}
-"""What the methods of PyTorch's context managers do; used as a decorator, one that acts at once takes that back."""
+"""What the methods of PyTorch's context managers do; used as a decorator, one that acts at once undoes it."""
 
 
 @functools.cache
@@ -74,12 +74,12 @@ def _files() -> tuple[str, ...]:
 
 
 def switches_of(sink: Sink) -> GradSwitches:
-    """Return what follows the switches of a recording."""
+    """Return the grad switches of a recording."""
     return GradSwitches(sink, _files(), is_of_torch)
 
 
 def hear(switches: GradSwitches, call: Call) -> None:
-    """Take a call of ``_set_grad_enabled``."""
+    """Note a call of ``_set_grad_enabled``."""
     if call.error is not None:
         return
     frame, method, holder = _who_switches(getframe(1))
@@ -91,7 +91,7 @@ def hear(switches: GradSwitches, call: Call) -> None:
 
 
 def _who_switches(frame: FrameType | None) -> tuple[FrameType | None, str, Any]:
-    """Return the frame that called PyTorch, and which method of which of its objects, if it was one."""
+    """Return the frame that called PyTorch, and the method and object, if it was a method call."""
     while frame is not None and is_foreign(frame.f_code) and not is_of_torch(frame.f_code):
         frame = frame.f_back  # ours
     method, holder = "", None
@@ -109,7 +109,7 @@ class InferenceMode:
         self._watches = watches
 
     def install(self, patches: Patches) -> None:
-        """Begin to listen."""
+        """Wrap its methods."""
         for name in ("__enter__", "__exit__"):
             patches.wrap(LIBRARY.torch.inference_mode, name, self._wrap)
 
@@ -140,7 +140,7 @@ def _modes() -> Modes:
 
 
 def transforms_of(sink: Sink) -> Transforms:
-    """Return what follows the transforms of a recording."""
+    """Return the transforms of a recording."""
     return Transforms(sink, _function_of)
 
 
@@ -151,7 +151,7 @@ def levels_now() -> Levels:
 
 @functools.cache
 def _places() -> tuple[str, frozenset[str]]:
-    """Return the folder in which transforms are written, and the names of the public ones."""
+    """Return the folder that defines transforms, and the names of the public ones."""
     torch: Any = LIBRARY.torch
     return os.path.join(os.path.dirname(str(torch.__file__)), "_functorch", ""), frozenset(vars(torch.func))
 
@@ -163,13 +163,13 @@ def _function_of(code: CodeType) -> str:
 
 
 class FunctionalCalls:
-    """Reports to every recording of level ``full`` that watches the thread."""
+    """Sends events to every recording of level ``full`` that watches the thread."""
 
     def __init__(self, watches: Callable[[], Iterable[Any]]) -> None:
         self._watches = watches
 
     def install(self, patches: Patches) -> None:
-        """Begin to listen where both of PyTorch's names for it end."""
+        """Wrap the function that both of PyTorch's names lead to."""
         patches.wrap(sys.modules.get("torch.nn.utils.stateless"), "_functional_call", self._wrap)
 
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -34,13 +34,13 @@ _COPYING = "__deepcopy__"
 
 
 class Parameters:
-    """Reports to every recording of level ``full`` that watches the thread."""
+    """Sends events to every recording of level ``full`` that watches the thread."""
 
     def __init__(self, watches: Callable[[], Iterable[Any]]) -> None:
         self._watches = watches
 
     def wrap_new(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Make parameters report what they are made of."""
+        """Make parameters report the tensor they are made of."""
 
         def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
             made = original(cls, *args, **kwargs)
@@ -55,7 +55,7 @@ class Parameters:
         return __new__
 
     def _note_line(self, made: Any, caller: FrameType) -> None:
-        """Note the line that copies a module, with all its parameters."""
+        """Note the line that copies a module with all its parameters."""
         line = source_line(user_frame(caller))
         for watch in self._watches():
             number_of(watch.sink.tensors, made, source=line)
@@ -74,7 +74,7 @@ class Parameters:
 
 
 def _by_itself(copying: FrameType) -> bool:
-    """Whether a parameter is deep-copied alone; a copied module copies its own one by one, which ties nothing."""
+    """Whether a parameter is deep-copied alone, rather than as part of a copied module."""
     asked = copying.f_back  # copy.deepcopy
     return asked is not None and asked.f_back is not None and asked.f_back.f_code.co_filename != copy.__file__
 
@@ -83,14 +83,14 @@ def _by_itself(copying: FrameType) -> bool:
 
 
 class StepReader:
-    """``Reader`` of PyTorch; asked in the midst of a program, by which nothing of it may be called."""
+    """The ``Reader`` of PyTorch; it must not call any code of the program."""
 
     def __init__(self, content: Callable[[Array], Hashable] = content_of) -> None:
-        """``content``: what differs if bytes do."""
+        """``content`` returns a key that differs if bytes do."""
         self._readable, self._content_of = Readable(), content
 
     def contents(self, parameters: Sequence[Any]) -> list[Hashable]:
-        """Return for each parameter what differs if its values do."""
+        """Return for each parameter a key that differs if its values do."""
         if not self._readable.now():
             return [None] * len(parameters)
         found = self._each(parameters, self._content, CONTENT)
@@ -106,7 +106,7 @@ class StepReader:
         return ["none" if grad is None else "zero" if next(states) else None for grad in held]
 
     def values(self, parameters: Sequence[Any]) -> list[Array | None]:
-        """Return the values of each that lies on the CPU and has several rows."""
+        """Return the values of each that is on the CPU and has several rows."""
         if not self._readable.now():
             return [None] * len(parameters)
         return [self._rows(parameter) for parameter in parameters]
@@ -116,7 +116,7 @@ class StepReader:
         return self._readable.array(parameter) if near and parameter.dtype in self._readable.wide else None
 
     def place(self, parameter: Any) -> Hashable:
-        """Return where a parameter lies, and its version."""
+        """Return the address of a parameter, and its version counter."""
         try:
             return (parameter.data_ptr(), parameter._version) if type(parameter) in self._readable.plain else None
         except Exception as failure:  # without memory, an inference tensor, …
@@ -136,7 +136,7 @@ class StepReader:
         return found
 
     def _content(self, tensor: Any) -> Hashable:
-        """Return what differs if the values of a tensor of the CPU do."""
+        """Return a key that differs if the values of a CPU tensor do."""
         readable = self._readable
         if not readable.is_plain(tensor) or not tensor.numel():
             return None
@@ -148,7 +148,7 @@ class StepReader:
         return self._content_of(np.frombuffer((ctypes.c_char * size).from_address(pointer), np.uint8))
 
     def _is_zero(self, gradient: Any) -> bool:
-        """Whether the entries of a gradient of the CPU are known, and all zero."""
+        """Whether the entries of a gradient on the CPU are known, and all zero."""
         if self._readable.first_entry(gradient):
             return False
         array = self._readable.gradient(gradient)
@@ -156,7 +156,7 @@ class StepReader:
 
 
 class Owners:
-    """Reports to every recording that watches the thread."""
+    """Sends events to every recording that watches the thread."""
 
     def __init__(self, watches: Callable[[], Iterable[Watch]], pause: OptimizerPause) -> None:
         self._watches = watches
@@ -164,7 +164,7 @@ class Owners:
         self._optimizers = Optimizers(StepReader(), LIBRARY.torch.Tensor, _in_group)
 
     def module(self, called: Called) -> None:
-        """A module was called outside of others for the first time."""
+        """Note that a module was called outside of others for the first time."""
         for watch in self._watches():
             unseen(tell_module, watch, called)
 
@@ -197,21 +197,21 @@ class Owners:
         return zero_grad
 
     def step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
-        """An optimizer steps; return the arguments that it is to have if it is to call a closure of the program's."""
+        """Note that an optimizer steps; return its arguments, changed if it is to call a closure of the program."""
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
         self._works("step", optimizer, getframe(1))
         computes = closure is not None or bool(attribute(optimizer, "defaults").get("differentiable"))
         self._pause.begin(computes=computes)
         if not callable(closure):
             return None
-        heard = self._heard(closure, optimizer)
-        return ((args[0], heard, *args[2:]), kwargs) if len(args) > 1 else (args, {**kwargs, "closure": heard})
+        reporting = self._reporting_closure(closure, optimizer)
+        return ((args[0], reporting, *args[2:]), kwargs) if len(args) > 1 else (args, {**kwargs, "closure": reporting})
 
-    def _heard(self, closure: Callable[[], Any], optimizer: Any) -> Callable[[], Any]:
-        """Return the closure that an optimizer calls instead, which reports what each call left in ``.grad``."""
+    def _reporting_closure(self, closure: Callable[[], Any], optimizer: Any) -> Callable[[], Any]:
+        """Return a closure for the optimizer that reports what each call of the program's one left in ``.grad``."""
 
         @functools.wraps(closure, updated=())
-        def heard(*args: Any, **kwargs: Any) -> Any:
+        def reporting(*args: Any, **kwargs: Any) -> Any:
             self._pause.end()
             unseen(self._optimizers.calls_closure, optimizer)
             try:
@@ -223,15 +223,15 @@ class Owners:
             self._pause.begin(computes=True)
             return result
 
-        return heard
+        return reporting
 
     def step_ended(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """The optimizer has stepped; not called if the step raised."""
+        """Note that the optimizer has stepped; not called if the step raised."""
         unseen(self._optimizers.stepped, optimizer)
         self._pause.end()
 
     def scheduled(self, optimizer: Any, caller: FrameType) -> None:
-        """A schedule has set the rates of an optimizer."""
+        """Note that a schedule has set the rates of an optimizer."""
         self._optimizers.scheduled(optimizer, caller)
 
     def _works(self, action: str, optimizer: Any, caller: FrameType) -> None:

@@ -14,7 +14,7 @@ from ..values.values import Readable
 
 
 class TensorReader:
-    """Sees the tensors among a Function's arguments, so that they can be copied."""
+    """Reads the tensors among a Function's arguments, so that they can be copied."""
 
     def __init__(self) -> None:
         torch: Any = LIBRARY.torch
@@ -25,11 +25,11 @@ class TensorReader:
         self._readable = Readable()
 
     def opens(self) -> bool:
-        """Return whether calls are recorded by autograd at this moment, and values can be read unnoticed."""
+        """Return whether autograd records calls now, and values can be read unnoticed."""
         return bool(self._torch.is_grad_enabled()) and (self._readable.now() or self._readable.transformed())
 
     def __call__(self, value: Any) -> Seen | None:
-        """Return what there is to see of a tensor, None for other objects; raises ``TypeError`` for odd tensors."""
+        """Return the ``Seen`` of a tensor, None for other objects; raises ``TypeError`` for unusual tensors."""
         if not isinstance(value, self._tensor):
             return None
         if type(value) not in self._plain or value.layout is not self._torch.strided or not value.is_cpu:
@@ -38,7 +38,7 @@ class TensorReader:
         return Seen(tuple(value.shape), str(value.dtype), value.requires_grad, copy)
 
     def _copy_of(self, value: Any) -> Callable[[tuple[slice, ...]], Array]:
-        """Return what copies a piece of a tensor."""
+        """Return a function that copies a part of a tensor."""
 
         def copy(piece: tuple[slice, ...]) -> Array:
             taken = value.detach()[piece].clone()  # numpy() of the program's own memory would forbid to resize it
@@ -49,7 +49,7 @@ class TensorReader:
         return copy
 
     def _copy_inside(self, value: Any) -> Callable[[tuple[slice, ...]], Array]:
-        """Return what copies a piece of what a transform wraps, which must be a tensor of the same shape."""
+        """Return the same for a tensor that a transform wraps, which must have the same shape."""
         try:
             array = self._readable.within(value)
         except RuntimeError as error:  # memory that there is none of, as of what is only traced
@@ -90,7 +90,7 @@ class TorchReplay:
 
     @contextmanager
     def same_random_numbers(self) -> Iterator[None]:
-        """Leave the generator as it is found."""
+        """Restore the generator after the block."""
         state = self._torch.get_rng_state()
         try:
             yield

@@ -19,17 +19,17 @@ from ..problems import unseen
 # Records `clip_grad_norm_` and `clip_grad_value_`, also where there is nothing to clip.
 
 _BOUNDS = {"clip_grad_norm_": "max_norm", "clip_grad_value_": "clip_value"}
-"""Function -> its parameter that says how much is left."""
+"""Function -> its parameter for the bound."""
 
 
 class Clipping:
-    """Reports to every recording of level ``backward`` or ``full`` that watches the thread."""
+    """Sends events to every recording of level ``backward`` or ``full`` that watches the thread."""
 
     def __init__(self, watches: Callable[[], Iterable[Watch]], run: Callable[[], int | None]) -> None:
         self._watches, self._run = watches, run
 
     def install(self, patches: Patches) -> None:
-        """Report calls of both functions, under either of the names by which programs import them."""
+        """Wrap both functions, under either of the names by which programs import them."""
         torch: Any = LIBRARY.torch
         for holder in (torch.nn.utils.clip_grad, torch.nn.utils):
             for name in _BOUNDS:
@@ -65,9 +65,9 @@ class Clipping:
 
 
 def _as_read(given: Any) -> tuple[Any, Any]:
-    """Return what will hold the parameters afterwards, and what to give in place of ``given``, which may be read once.
+    """Return what will hold the parameters afterwards, and a substitute for ``given``, which may be readable only once.
 
-    A generator stays one: an empty one is warned of.
+    A generator stays one, since PyTorch warns of an empty one.
     """
     read: list[Any] = []
     if isinstance(given, GeneratorType):
@@ -93,7 +93,7 @@ _SCALING = ("scale", "unscale_", "step")
 
 
 class TrainingCalls:
-    """Reports to every recording that watches the thread; schedules to ``scheduled``."""
+    """Sends events to every recording that watches the thread, and schedules to ``scheduled``."""
 
     def __init__(self, watches: Callable[[], Iterable[Watch]], scheduled: Callable[[Any, FrameType], None]) -> None:
         self._watches = watches

@@ -24,11 +24,11 @@ _OURS = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3
 """The folder of the inspector: its frames are between a program and PyTorch only while watching."""
 _HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
 DEPTH = 2
-"""Frames of ours above the one that called what is wrapped: the function below and the wrapper around it."""
+"""Frames of ours above the caller of the wrapped function: the function below and the wrapper around it."""
 
 
 class _Deciding(threading.local):
-    """Whether a warning is being given again on this thread, in the right place by now."""
+    """Whether a warning is being issued again on this thread, now at the right place."""
 
     again = False
 
@@ -37,9 +37,9 @@ _DECIDING = _Deciding()
 
 
 def wrap_show(original: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Return a ``warnings._showwarnmsg`` that gives a warning again, where it would be given without us.
+    """Return a ``warnings._showwarnmsg`` that issues a warning again at the place it would have unwatched.
 
-    The filters of the program decide there once more: they may make an error of it, or nothing.
+    The program's filters are applied again there: they may turn it into an error, or ignore it.
     """
 
     def _showwarnmsg(message: Any) -> None:
@@ -65,7 +65,7 @@ def wrap_show(original: Callable[[Any], None]) -> Callable[[Any], None]:
 
 
 def _right_place(message: Any, frame: FrameType) -> FrameType | None:
-    """Return the frame to blame for a warning, None if that was blamed; the note of it is taken from the other."""
+    """Return the frame to blame for a warning, None if it was right; the registry entry of the other is removed."""
     frames = stack(frame)
     places = [(one.f_code.co_filename, one.f_lineno) for one in frames]
     if (message.filename, message.lineno) not in places:
@@ -83,7 +83,7 @@ def _right_place(message: Any, frame: FrameType) -> FrameType | None:
 
 
 def stack(frame: FrameType | None) -> list[FrameType]:
-    """Return a frame and all that called it."""
+    """Return a frame and its callers."""
     frames = []
     while frame is not None:
         frames.append(frame)
@@ -92,7 +92,7 @@ def stack(frame: FrameType | None) -> list[FrameType]:
 
 
 def unwatched(frames: list[FrameType]) -> list[FrameType]:
-    """Return the frames there would be without us, innermost first."""
+    """Return the frames there would be unwatched, innermost first."""
     kept: list[FrameType] = []
     skip = 0
     for place, frame in enumerate(frames):
@@ -107,7 +107,7 @@ def unwatched(frames: list[FrameType]) -> list[FrameType]:
 
 
 def _is_detour(frame: FrameType) -> bool:
-    """Whether a module calls its ``forward`` from here only because our hooks are on, and has none of its own."""
+    """Whether a module calls its ``forward`` from here only because of our hooks."""
     torch: Any = LIBRARY.torch
     module, caller = torch.nn.modules.module, frame.f_back
     if frame.f_code.co_name != "inner" or caller is None or caller.f_code is not module.Module._call_impl.__code__:

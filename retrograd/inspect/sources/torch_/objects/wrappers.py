@@ -27,25 +27,25 @@ _EAGER, _USUAL = "force_eager", "default"
 
 
 class Compilation:
-    """Stands around ``torch.compile`` while somebody watches."""
+    """Wraps ``torch.compile`` while recording."""
 
     def __init__(self, watches: Callable[[], Iterable[Any]], tell: Callable[..., None]) -> None:
-        """``tell`` is called with what is compiled, the settings, and the line."""
+        """``tell`` is called with the compiled object, the settings, and the line."""
         self._watches, self._tell = watches, tell
         self._eager = False
 
     def install(self, patches: Patches) -> None:
-        """Begin to listen."""
+        """Install the wrapper."""
         patches.wrap(LIBRARY.torch, "compile", self._wrap)
 
     def uninstall(self) -> None:
-        """Let the program's regions be compiled again."""
+        """Let PyTorch compile the program's regions again."""
         if self._eager:
             LIBRARY.torch.compiler.set_stance(_USUAL)
             self._eager = False
 
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Note what is about to be compiled; as a decorator with arguments it calls itself once more with that."""
+        """Note what is about to be compiled; as a decorator with arguments it is called again with that."""
 
         def compile(model: Any = None, *args: Any, **kwargs: Any) -> Any:
             if model is not None:
@@ -58,7 +58,7 @@ class Compilation:
         return compile
 
     def _note(self, model: Any, settings: dict[str, Any]) -> None:
-        """Tell every recording of a region, unless it runs uncompiled."""
+        """Report a region to every recording, unless it runs uncompiled."""
         line = source_line(user_frame(getframe(2)))
         self._tell(model, settings, line)
         watches = list(self._watches())
@@ -70,7 +70,7 @@ class Compilation:
                 watch.sink.missed("stance" if watch.sink.eager else "regions", "")
 
     def _run_eagerly(self) -> None:
-        """Ask PyTorch to run regions as they are written; older ones cannot be asked."""
+        """Make PyTorch run regions uncompiled, if this release can."""
         set_stance = getattr(LIBRARY.torch.compiler, "set_stance", None)
         if set_stance is not None and not self._eager:
             set_stance(_EAGER)
@@ -92,9 +92,9 @@ class _Taker(NamedTuple):
     path: str
     kind: str = _WRAPS
     settings: tuple[str, ...] = ()
-    """Attributes of the object that takes them."""
+    """Names of reported attributes of the object that takes them."""
     of_tensors: bool = False
-    """Whether the parameters that it leaves are tensors which know the other parts (``DTensor``)."""
+    """Whether its parameters are tensors that know the other shards (``DTensor``)."""
 
     @property
     def makes(self) -> bool:
@@ -127,14 +127,14 @@ _TAKERS = (
 
 
 class Wrappers:
-    """Reports to every recording of level ``full``."""
+    """Sends events to every recording of level ``full``."""
 
     def __init__(self, watches: Callable[[], Iterable[Any]], about_group: Callable[..., dict[str, Any]]) -> None:
         self._watches, self._about_group = watches, about_group
         self._waiting: AfterImport | None = None
 
     def install(self, patches: Patches) -> None:
-        """Listen to what is loaded, and to the rest when it is."""
+        """Wrap what is loaded, and the rest once it is."""
         waiting: dict[str, list[_Taker]] = {}
         for taker in _TAKERS:
             if taker.module in sys.modules:
@@ -148,7 +148,7 @@ class Wrappers:
             self._waiting.begin()
 
     def uninstall(self) -> None:
-        """Wait for nothing any more."""
+        """Stop waiting."""
         if self._waiting is not None:
             self._waiting.end()
 
@@ -175,7 +175,7 @@ class Wrappers:
         return taking
 
     def _report_wrapper(self, taker: _Taker, given: list[Any], held: Held, result: Any, caller: FrameType) -> None:
-        """Tell of what spreads parameters over processes, or keeps them alike."""
+        """Report what shards parameters, or keeps their replicas equal."""
         wrapper = given[0] if taker.makes else None
         held = [*held, *_left(taker, given, result)]
         op = taker.path if wrapper is None else type(wrapper).__name__
@@ -196,7 +196,7 @@ class Wrappers:
         self._tell(Event("wrapper", op, source_line(user_frame(caller)), data), held, left_out)
 
     def _report_prepared(self, taker: _Taker, given: list[Any], held: Held, caller: FrameType) -> None:
-        """Tell of what a trainer is given."""
+        """Report what is passed to a trainer."""
         trainer, *rest = given
         kinds = [type(one).__name__ for one in rest if hasattr(one, "__dict__")]
         data = {"type": type(trainer).__name__, "names": kinds, "arguments": _settings(taker, trainer)}
@@ -204,7 +204,7 @@ class Wrappers:
         self._tell(Event("prepared", name, source_line(user_frame(caller)), data), held)
 
     def compiles(self, model: Any, settings: dict[str, Any], line: SourceLine | None) -> None:
-        """Tell of a module or function that ``torch.compile`` is given."""
+        """Report a module or function that is passed to ``torch.compile``."""
         held = held_parameters(model) if is_module(model) else []
         name = type(model).__name__ if is_module(model) else getattr(model, "__qualname__", type(model).__name__)
         plain = {key: value for key, value in settings.items() if isinstance(value, (str, bool))}
@@ -216,20 +216,20 @@ class Wrappers:
                 tensors = [parameter for _, parameter in held]
                 numbers = numbers_of(watch.sink.tensors, tensors, source=event.source)
                 parameters = {name: number for (name, _), number in zip(held, numbers, strict=True)}
-                told = {**event.data, "parameters": parameters, "inputs": list(dict.fromkeys(numbers))}
+                data = {**event.data, "parameters": parameters, "inputs": list(dict.fromkeys(numbers))}
                 for key, names in left_out.items():
-                    told[key] = [parameters[name] for name in names if name in parameters]
-                watch.sink(Event(event.kind, event.op, event.source, told))
+                    data[key] = [parameters[name] for name in names if name in parameters]
+                watch.sink(Event(event.kind, event.op, event.source, data))
 
 
 def _held(taker: _Taker, given: list[Any]) -> Held:
-    """Return the parameters that are taken, where they stay what they are."""
+    """Return the parameters that are passed, if they stay the same objects."""
     modules = [one for one in given[1 if taker.makes else 0 :] if is_module(one)]
     return [] if taker.of_tensors else [pair for one in modules for pair in held_parameters(one)]
 
 
 def _left(taker: _Taker, given: list[Any], result: Any) -> Held:
-    """Return the parameters that a wrapper holds when it is made, where these are others than it was given."""
+    """Return the parameters of a new wrapper, if they are others than were passed."""
     made = given[0] if taker.makes else result
     if isinstance(made, LIBRARY.torch.Tensor):
         return [("", made)]
@@ -237,6 +237,6 @@ def _left(taker: _Taker, given: list[Any], result: Any) -> Held:
 
 
 def _settings(taker: _Taker, holder: Any) -> dict[str, Any]:
-    """Return the plain ones among the attributes that are worth knowing."""
+    """Return the attributes to report that are plain values."""
     found = {name: getattr(holder, name, None) for name in taker.settings if holder is not None}
     return {name: value for name, value in found.items() if isinstance(value, (bool, int, float, str))}

@@ -17,7 +17,7 @@ from .values import Readable
 
 
 class Allocations:
-    """What one recording knows of memory without values."""
+    """Uninitialised memory that one recording knows of."""
 
     def __init__(self, table: TensorTable, readable: Readable) -> None:
         self._table, self._readable = table, readable
@@ -35,7 +35,7 @@ class Allocations:
                 self._wrote(call, place, self._table.memory_of(numbers[place]))
 
     def received(self, numbers: Sequence[int], tensors: Sequence[Any]) -> None:
-        """Note tensors that were written by nobody who was seen."""
+        """Note tensors that were written unobserved."""
         for number, tensor in zip(numbers, tensors, strict=True):
             memory = self._table.memory_of(number)
             if memory is not None and memory in self._unwritten:
@@ -51,7 +51,7 @@ class Allocations:
         return self._unwritten.hides(memory, _span(tensor), version_of(tensor))
 
     def _allocated(self, tensor: Any, number: int, *, known: bool) -> None:
-        """Note memory that was allocated; a tensor that was there before has perhaps only grown."""
+        """Note memory that was allocated; an existing tensor may just have grown."""
         memory = self._table.memory_of(number)
         try:
             if known and tensor.numel() <= np.prod(self._table.entered(number).shape):
@@ -74,7 +74,7 @@ class Allocations:
             self._unwritten.wrote(memory, _span(tensor), version_of(tensor), None)
 
     def _index(self, call: Call, place: int) -> Any:
-        """Return where a call wrote in a tensor: () for everywhere, None if unknown."""
+        """Return the index at which a call wrote in a tensor: () for everywhere, None if unknown."""
         if place or not call.rule.operator.is_a(Trait.INDEXING):
             return ()
         if call.rule.op != "setitem":
@@ -88,6 +88,6 @@ class Allocations:
 
 
 def _span(tensor: Any) -> Span:
-    """Return where a tensor lies."""
+    """Return the range of memory of a tensor."""
     memory = tensor.untyped_storage().nbytes() // tensor.itemsize
     return Span(memory, tensor.itemsize, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())

@@ -19,7 +19,7 @@ from .values import Readable
 
 
 class _Known(NamedTuple):
-    """What was asked of one tensor."""
+    """Requested statistics of one tensor."""
 
     version: int
     memory: int | None
@@ -27,7 +27,7 @@ class _Known(NamedTuple):
 
 
 class FarValues:
-    """Requests statistics of tensors, of each only once as long as nobody writes to it."""
+    """Requests statistics of tensors, once for each until somebody writes to it."""
 
     def __init__(self, readable: Readable, table: TensorTable, missed: Callable[[str, str], None]) -> None:
         self._readable, self._table, self._missed = readable, table, missed
@@ -46,20 +46,20 @@ class FarValues:
         return promise
 
     def wrote(self, numbers: Sequence[int]) -> None:
-        """Tensors were written, and with them all that share their memory."""
+        """Note that tensors were written, and with them all that share their memory."""
         hit = {self._table.memory_of(number) for number in numbers}
         for number in [number for number, known in self._known.items() if known.memory in hit or number in numbers]:
             del self._known[number]
 
 
 class FarFacts(NamedTuple):
-    """What was asked of one call."""
+    """Requested statistics of one call."""
 
     results: tuple[tuple[int, tuple[int, ...], Promise | None], ...]
-    """Number, shape and statistics of each; the first has the share where its function is flat, if it can be."""
+    """Number, shape and statistics of each; the first includes the flat share of its function, if it can be flat."""
     inputs: tuple[tuple[int, tuple[int, ...], Promise], ...]
     pole: int | None
-    """Which of the inputs may lie where the slope is infinite."""
+    """The input that may have a value where the slope is infinite."""
     flat: bool
 
     def add_to(self, data: dict[str, Any]) -> None:
@@ -133,7 +133,7 @@ def _range(promise: Promise) -> list[float]:
 
 
 def _index(place: float, shape: tuple[int, ...]) -> list[int]:
-    """Return the index of an entry that is the so many-th."""
+    """Return the index of an entry by its position."""
     rest, found = int(place), list[int]()
     for length in reversed(shape):
         rest, here = divmod(rest, length)
@@ -142,14 +142,14 @@ def _index(place: float, shape: tuple[int, ...]) -> list[int]:
 
 
 def _flat_counter(low: float, high: float) -> Callable[[Any], Any]:
-    """Return what counts the entries at two ends or beyond."""
+    """Return a function that counts the entries at or beyond two bounds."""
     return lambda x: (x.le(low) | x.ge(high)).sum()
 
 
 def _pole(call: Call) -> tuple[int, Extra] | None:
-    """Return the argument of a call that may be where the slope is infinite, and the statistic that shows it.
+    """Return the argument of a call that may have a value where the slope is infinite, and the statistic for that.
 
-    The statistic is 0 if no entry does, else the place of the first one, counted from 1.
+    The statistic is 0 if no entry has, else the position of the first one, counted from 1.
     """
     does = call.rule.operator
     if not does.poles:

@@ -1,10 +1,9 @@
 """Statistics of the gradients of one backward pass: copied on arrival and computed in batches, or norms alone.
 
 Between two kernels of PyTorch nothing of ours is in the processor's caches, so code there takes several times as long
-as in a loop. Gradients are therefore only copied, each to a place reserved for it (``layout``), into memory that is
-freed with the pass; nothing of the program is held. In a pass for which only norms are needed (``figure_schedule``)
-there is no copy either: the squares are summed in place, which reads what the last kernel has just written and writes
-nothing.
+as in a loop. Gradients are therefore only copied, each to a reserved place (``layout``), into memory that is freed with
+the pass; nothing of the program is kept alive. In a pass for which only norms are needed (``figure_schedule``) there is
+no copy: the squares are summed in place, which reads what the last kernel has just written and writes nothing.
 """
 
 from __future__ import annotations
@@ -31,24 +30,24 @@ from .values import Readable
 FIGURES = 9
 """Norm squared, minimum, maximum, sum, number of zeros, of NaN and of infinities, size, share of tiny entries."""
 NOT_TAKEN = slice(1, 5)
-"""Those that are NaN where norms alone are taken."""
+"""Those that are NaN if only norms are computed."""
 
 _PIECE = 1 << 14
-"""Entries of a long gradient that are worked out as one row."""
+"""Entries of a long gradient that are computed as one row."""
 _AT_ONCE = 1 << 18
-"""Bytes that are worked out together, little enough to stay in a cache meanwhile."""
+"""Bytes that are computed together, small enough for a cache."""
 _PART = 4096
-"""Entries that are multiplied and added up at once."""
+"""Entries that are multiplied and summed at once."""
 _SAFE = 1e15
-"""Entries below this in magnitude can be squared and added up in single precision."""
+"""Entries below this in magnitude can be squared and summed in single precision."""
 _SMALL = 1e-15
 
 
 class Memory:
     """The buffer that gradients are copied to, one for all passes: fresh memory would cost more than a copy.
 
-    What was copied in a pass is computed when somebody reads its statistics, which for many passes nobody does, or when
-    the next pass needs the room.
+    Statistics of a pass's copies are computed when they are read, which for many passes never happens, or when the next
+    pass needs the memory.
     """
 
     def __init__(self) -> None:
@@ -66,49 +65,49 @@ class Memory:
             return room if room is not None and room.nbytes >= size else np.empty(size, np.uint8)
 
     def keep(self, figures: GradientFigures) -> None:
-        """Let statistics wait until they are read."""
+        """Defer statistics until they are read."""
         with self.lock:
             self.work_out()
             self._waiting = weakref.ref(figures)
 
     def work_out(self) -> None:
-        """Work out what waits, if it can still be read."""
+        """Compute deferred statistics, if they can still be read."""
         figures, self._waiting = self._waiting(), _nothing
         if figures is not None:
             figures.close()
 
     def give_back(self, room: Array) -> None:
-        """Keep room that is no longer used, while somebody watches."""
+        """Keep unused memory for the next pass, while watching."""
         if self._wanted:
             self._spare = room
 
     def forget(self) -> None:
-        """Nobody watches any more."""
+        """Drop all memory: watching has ended."""
         self._spare, self._wanted = None, False
 
 
 def _nothing() -> None:
-    """Stand for a reference to what is gone."""
+    """Return None, as a dead reference does."""
 
 
 class GradientFigures:
-    """Takes gradients down, each under a key that its layout may have a place for."""
+    """Notes gradients, each under a key for which its layout may have a place."""
 
     def __init__(self, readable: Readable, layout: Layout, memory: Memory, *, whole: bool) -> None:
         """``whole``: compute all statistics; otherwise norms alone, where they show that a gradient is ordinary."""
         self._readable, self._layout, self._memory, self._whole = readable, layout, memory, whole
         self._room = memory.take(layout.size) if whole else np.empty(0, np.uint8)
         self._waiting: list[dict[int, int]] = [{} for _ in layout.groups]
-        """For each group of places the keys of the gradients that lie there, by place."""
+        """For each group of places the keys of the gradients there, by place."""
         self._norms: list[float] = []
-        """Key, sum of squares and length, by turns, of the gradients of which no more is taken."""
+        """In turn: key, sum of squares and length of gradients for which nothing else is computed."""
         self._keys: list[int] = []
-        """Of the gradients that were worked out, in the order of ``_done``."""
+        """Keys of computed gradients, in the order of ``_done``."""
         self._done: list[Array] = []
         self._not_finite: set[int] = set()
-        """Keys of those worked out that have a NaN or an infinity."""
+        """Keys of computed gradients that have a NaN or an infinity."""
         self._far: list[tuple[int, Promise]] = []
-        """Keys of gradients on other devices, whose statistics were asked for there."""
+        """Keys of gradients on other devices, with their requested statistics."""
         self._promised: dict[int, Promise] = {}
         """The same, once they were read."""
         self._found: Worked | None = None
@@ -116,11 +115,11 @@ class GradientFigures:
         """Key -> row of the results, filled on first use."""
 
     def taker(self) -> Callable[[int, Place | None, Any], None]:
-        """Return what takes a gradient down; most are plain, and of the length that is known."""
+        """Return the function that notes a gradient; most are plain, with the expected length."""
         return self._copier() if self._whole else self._multiplier()
 
     def _copier(self) -> Callable[[int, Place | None, Any], None]:
-        """Return what copies a gradient to its place."""
+        """Return the function that copies a gradient to its place."""
         address_of, add, flush = self._readable.address_finder(), self._add, self._flush
         waiting, base, copy = self._waiting, self._room.ctypes.data, ctypes.memmove
 
@@ -165,7 +164,7 @@ class GradientFigures:
         return take
 
     def _add(self, key: int, gradient: Any) -> None:
-        """Take a gradient of any sort down, unless it has no entries that can be read."""
+        """Note a gradient of any kind, unless it has no readable entries."""
         readable = self._readable
         if not gradient.is_cpu:
             self._ask(key, gradient)
@@ -187,7 +186,7 @@ class GradientFigures:
             self._far.append((key, promise))
 
     def _settle(self) -> None:
-        """Enter the requested statistics, read back now if they have not been."""
+        """Add the requested statistics, read back now if they have not been."""
         far, self._far = self._far, []
         if far := [(key, promise) for key, promise in far if promise.all is not None]:
             self._promised.update(far)
@@ -205,7 +204,7 @@ class GradientFigures:
         self._note_worked_out([key], np.array([row]))
 
     def _flush(self, number: int) -> None:
-        """Work out what waits in a group."""
+        """Compute the deferred statistics of a group."""
         waiting, group = self._waiting[number], self._layout.groups[number]
         if not waiting:
             return
@@ -224,12 +223,12 @@ class GradientFigures:
         self._not_finite.update(keys[row] for row in np.flatnonzero(found[:, 5] + found[:, 6]).tolist())
 
     def end(self) -> None:
-        """The run is over: what was copied may wait, and is gone at once when nobody can read it any more."""
+        """Note that the pass is over: copies are kept until read, or dropped when nobody can read them."""
         if self._whole:
             self._memory.keep(self)
 
     def close(self) -> Worked:
-        """Work out what waits, and return everything."""
+        """Compute the deferred statistics, and return everything."""
         with self._memory.lock:
             if self._found is None:
                 self._found = self._close()
@@ -258,14 +257,14 @@ class GradientFigures:
         return None if row is None else table[row].tolist()
 
     def not_finite(self, keys: Collection[int]) -> set[int]:
-        """Return those gradients that have an entry which is not finite; what waits mostly goes on waiting."""
+        """Return the gradients with non-finite entries; most deferred ones need not be computed for that."""
         self._settle()
         if self._whole and not all(map(self._waits_finite, keys)):
             self.close()
         return self._not_finite.intersection(keys)
 
     def _waits_finite(self, key: int) -> bool:
-        """Whether a gradient is finite, if it has only been copied so far."""
+        """Whether a gradient that has only been copied so far is finite."""
         place = self._layout.places.get(key)
         if place is None or self._waiting[place.group].get(place.slot) != key:
             return True
@@ -308,7 +307,7 @@ def _figures(rows: Array) -> Array:
 
 
 def _products(rows: Array, others: Array) -> Array:
-    """Return the sum of products of each row; long ones in parts, which BLAS takes on one thread."""
+    """Return the sum of products of each row; long ones in parts, for which BLAS uses one thread."""
     size = rows.shape[1]
     if size <= _PART or size % _PART:
         found: Array = np.vecdot(rows, others)
@@ -324,7 +323,7 @@ def _ones(size: int, dtype: np.dtype[Any]) -> Array:
 
 
 def _name(dtype: Any) -> str:
-    """Return what a dtype of PyTorch is called."""
+    """Return the name of PyTorch's dtype."""
     return str(dtype).rpartition(".")[2]
 
 

@@ -18,11 +18,11 @@ from ...passing import LatestPassings, Passing, latest_first
 from .products import PRODUCTS, Product
 
 _LONGEST = 1 << 14
-"""Entries of the longest gradients that are copied: with more, that would cost as much as what it spares."""
+"""Entries of the longest gradients that are copied: for longer ones the copy costs as much as it saves."""
 _GROUP_BYTES = 1 << 22
-"""Most memory of one group; further gradients of its length take the places of earlier ones."""
+"""Most memory of one group; further gradients of its length reuse the places of earlier ones."""
 _BYTES = 1 << 25
-"""Most memory of all of them; what finds no place is worked out where it arrives."""
+"""Most memory of all groups; other gradients are computed when they arrive."""
 _ALIGNED = 64
 _DTYPES = {name: np.dtype(name) for name in ("float32", "float64")}
 
@@ -31,7 +31,7 @@ Sort = tuple[str, int]
 
 
 class Place(NamedTuple):
-    """Where one gradient is copied to, and what it is expected to be."""
+    """The place to which one gradient is copied, and its expected type."""
 
     offset: int
     size: int
@@ -46,11 +46,11 @@ class Place(NamedTuple):
 
 
 Way = Place | None | Literal[False]
-"""The place that a gradient is copied to; None: it is looked at in the general way, False: not at all."""
+"""The place that a gradient is copied to; None: it is measured in the general way, False: not at all."""
 
 
 class Group(NamedTuple):
-    """Room for gradients of one dtype and length."""
+    """Memory for gradients of one dtype and length."""
 
     dtype: np.dtype[Any]
     length: int
@@ -67,7 +67,7 @@ class Layout:
         self.places: dict[int, Place] = {}
         self.groups: list[Group] = []
         self.size = 0
-        """Of all groups, in bytes."""
+        """Bytes of all groups."""
         numbers = {sort: self._group(*sort, count) for sort, count in Counter(sort for _, sort in expected).items()}
         used: Counter[int] = Counter()
         for key, sort in expected:
@@ -77,7 +77,7 @@ class Layout:
                 used[number] += 1
 
     def _group(self, name: str, length: int, count: int) -> int | None:
-        """Make room for as many gradients of one sort as is sensible, and return its number; None if there is none."""
+        """Reserve memory for gradients of one dtype and length, and return its number; None if there is none."""
         each = length * _DTYPES[name].itemsize
         size = each * min(count, max(1, _GROUP_BYTES // each))
         if self.size + size > _BYTES:
@@ -96,23 +96,23 @@ class Layout:
 
 
 class Looking(NamedTuple):
-    """What is looked at in one graph, and where that is copied to."""
+    """What is measured in one graph, and where it is copied to."""
 
     known: Passing
     layout: Layout
-    """Its keys are rows, and behind them edges."""
+    """Its keys are nodes, and beyond those edges."""
     ways: list[Way]
-    """For each row how what arrives there is looked at."""
+    """For each node how its incoming gradient is measured."""
     measured_by: list[int]
     """As in ``Passing``."""
     hooked: list[int]
-    """Rows of the nodes with hooks that are not leaves."""
+    """Nodes with hooks, other than leaves."""
     followers: dict[int, list[int]]
-    """Row with a hook -> the leaves that run as soon as it has run, as in ``Passing``."""
+    """Node with a hook -> the leaves that run right after it, as in ``Passing``."""
 
 
 def _looking(known: Passing, snapshot: Graph) -> Looking:
-    """Make out the places for a graph."""
+    """Return the places for a graph."""
     layout = Layout(_expected(known, snapshot))
     measured_by = known.measured_by.tolist()
     ways: list[Way] = [layout.places.get(row) if source == row else False for row, source in enumerate(measured_by)]
@@ -124,7 +124,7 @@ def _looking(known: Passing, snapshot: Graph) -> Looking:
 
 
 def _expected(known: Passing, snapshot: Graph) -> Iterator[tuple[int, Sort]]:
-    """Yield the key of each gradient to be looked at, with its dtype and length, if those are known and ordinary."""
+    """Yield the key of each gradient to be measured, with dtype and length, if those are known and ordinary."""
     dtype = snapshot.dtype
     for row, length in enumerate(known.entries):
         if 0 < length <= _LONGEST and dtype[row] in _DTYPES:
@@ -138,14 +138,14 @@ def _expected(known: Passing, snapshot: Graph) -> Iterator[tuple[int, Sort]]:
 
 
 class Latest:
-    """Remembers what is looked at in the latest graphs."""
+    """Caches what is measured in the latest graphs."""
 
     def __init__(self) -> None:
         self._passings = LatestPassings()
         self._looking: list[Looking] = []
 
     def read(self, order: list[Node], snapshot: Graph, loud: Collection[int]) -> Looking:
-        """Return what is looked at in a graph."""
+        """Return what is measured in a graph."""
         known = self._passings.read(order, snapshot, loud)
         for looking in self._looking:
             if looking.known is known:

@@ -1,7 +1,7 @@
 """Sums of squares of memory by address, from the BLAS function that ``np.vdot`` uses, equal to the bit.
 
-Between two kernels of PyTorch nothing of NumPy is in the processor's caches: an array of that memory, its product and
-the number that comes out of it take three times as long there as BLAS called by address does.
+Between two kernels of PyTorch nothing of NumPy is in the processor's caches: making an array, multiplying it and
+converting the result take three times as long there as BLAS called by address.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from ...array_values import Array
 
 Product = Callable[[int, int, int, int, int], float]
-"""Length; then for each of two vectors its address and how many entries on the next one lies."""
+"""Takes the length; then for each of two vectors its address and stride."""
 
 QUICK = 8192
-"""Most entries that BLAS multiplies on one thread, whatever it is built with."""
+"""Largest number of entries that BLAS multiplies on one thread, in any build."""
 _REAL = {"float32": ("sdot", ctypes.c_float), "float64": ("ddot", ctypes.c_double)}
 _SPELLINGS = (
     ("scipy_cblas_{}64_", ctypes.c_int64),
@@ -27,11 +27,11 @@ _SPELLINGS = (
     ("scipy_cblas_{}", ctypes.c_int),
     ("cblas_{}", ctypes.c_int),
 )
-"""What the function is called in the libraries that NumPy is built with, and the type of its lengths."""
+"""Names of the function in the libraries that NumPy is built with, and the type of its lengths."""
 
 
 def sum_of_squares(product: Product, address: int, length: int, size: int) -> float:
-    """Add up the squares of numbers of this size that lie side by side, however many."""
+    """Return the sum of squares of any number of adjacent entries of this size."""
     total = 0.0
     for begin in range(0, length, QUICK):
         total += product(min(QUICK, length - begin), address, 1, address, 1)
@@ -40,7 +40,7 @@ def sum_of_squares(product: Product, address: int, length: int, size: int) -> fl
 
 
 def _product(dtype: str) -> Product:
-    """Return the product of two vectors of a dtype, BLAS's if it can be had."""
+    """Return the product of two vectors of a dtype, BLAS's if available."""
     name, real = _REAL[dtype]
     numpy: Any = np
     try:

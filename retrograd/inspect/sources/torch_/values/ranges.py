@@ -15,13 +15,13 @@ from .values import Readable
 
 _SAME = frozenset({Trait.VIEW, Trait.COPY})
 _OTHER = frozenset({Trait.INDEXING, Trait.EXPANDING, Trait.WRITING})
-"""Calls that give every entry of their first argument once, if as many come out: those of one sort, not the other."""
+"""Traits of calls that may not return every entry of their first argument once."""
 _MOST = 256
-"""Tensors whose statistics are remembered."""
+"""Tensors whose statistics are cached."""
 
 
 Range = tuple[float, float] | None
-"""NaN twice if there is one; None where there is nothing to read."""
+"""NaN twice if there is one; None if there is nothing to read."""
 Figures = tuple[float | None, ...]
 """Minimum, maximum (both NaN if there is one) and sum of each of several tensors; None where there is none."""
 NOT_READ: Figures = (None, None, None)
@@ -34,33 +34,33 @@ def range_of(figures: Figures) -> Range:
 
 
 class Ranges:
-    """Range and sum of tensors, by their numbers; what was read since somebody may have written is not used again."""
+    """Range and sum of tensors, cached by number until somebody may have written to them."""
 
     def __init__(self, readable: Readable, table: TensorTable, missed: Callable[[str, str], None]) -> None:
-        """``missed`` is called with values that cannot be read."""
+        """``missed`` is called for values that cannot be read."""
         self.readable, self.missed = readable, missed
         self.far = FarValues(readable, table, missed)
         self._known: dict[int, tuple[int, int, Any, Figures]] = {}
         """Number -> version, number of entries, dtype, statistics."""
         self._shared = False
-        """Whether the program has arrays of NumPy that share memory with tensors, and may write there unseen."""
+        """Whether the program has NumPy arrays that share memory with tensors, and may write there unseen."""
 
     def forget(self, rule: Rule, written: Sequence[int]) -> None:
-        """A call was made that may have changed what is known, that of tensors with these numbers certainly."""
+        """Drop what a call may have changed, in any case for tensors with these numbers."""
         self._known.clear()
         if written:
             self.far.wrote(written)
         self._shared = self._shared or "numpy" in rule.op or rule.reason == "numpy"
 
     def forget_all(self, written: Sequence[int]) -> None:
-        """Tensors with these numbers, and who shares their memory, were written unseen."""
+        """Drop tensors with these numbers and those that share their memory, after an unseen write."""
         self._known.clear()
         self.far.wrote(written)
 
     def of(self, call: Call, tensor: Any, number: int, first: int | None) -> tuple[Figures, Array | None]:
         """Return the statistics of a result, and the array they were read from if it may be needed.
 
-        ``first`` is the number of the call's first tensor.  The array is only to be read while the call is looked at.
+        ``first`` is the number of the call's first tensor.  The array must only be read while the call is handled.
         """
         does = call.rule.operator
         if does.traits & _SAME and does.traits.isdisjoint(_OTHER) and first in self._known:
@@ -84,7 +84,7 @@ class Ranges:
         return figures, array
 
     def _quick(self, pointer: int, size: int, dtype: Any) -> tuple[tuple[float, float], float] | None:
-        """Return range and sum of ordinary numbers in one piece, None where they have to be looked at."""
+        """Return range and sum of contiguous ordinary numbers, None if they need a closer look."""
         if 0 < size <= FEW * dtype.itemsize:
             return few_range_and_sum(self.readable.few(pointer, size, dtype))
         return row_range_and_sum(self.readable.row(pointer, size, dtype)) if size else None
@@ -96,7 +96,7 @@ class Ranges:
         return NOT_READ if limits is None or is_finite(limits) else (*limits, None)
 
     def within(self, tensor: Any) -> tuple[Figures, Array | None]:
-        """Do the same inside a transform of ``torch.func``; nothing is remembered of what it wraps."""
+        """Do the same inside a transform of ``torch.func``, without caching."""
         array = self.readable.within(tensor)
         limits, total = (None, None) if array is None else range_and_sum(array)
         if limits is None:
@@ -104,7 +104,7 @@ class Ranges:
         return (*limits, total), array
 
     def _note(self, number: int, tensor: Any, entries: int, dtype: Any, figures: Figures) -> Figures:
-        """Remember the statistics of a tensor, unless they may change unseen, and return them."""
+        """Cache the statistics of a tensor, unless they may change unseen, and return them."""
         if not self._shared:
             if len(self._known) >= _MOST:
                 self._known.clear()

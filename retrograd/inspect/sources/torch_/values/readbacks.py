@@ -16,15 +16,15 @@ from ..own_work import own_work
 from ..problems import note_problem
 
 _MOST = 2_000
-"""Statistics of so many tensors wait at most."""
+"""Largest number of tensors with pending statistics."""
 NORM = ("norm", "bad", "nan")
 """Statistics for the norm of a tensor and the number of its non-finite entries."""
 ALL = (*NORM, "low", "high", "sum", "zeros", "tiny", "first_bad")
 """The rest: range and sum, how many entries are zero or, in half precision, below the smallest normal number, and the
-place of the first one that is not finite."""
+position of the first non-finite one."""
 ZEROS = ("zeros",)
 CONTENT = ("words", "words_high", "squares_of_words", "squares_high", "rest")
-"""What differs if the values of a tensor do."""
+"""Statistics that differ if the values of a tensor do."""
 
 
 class Extra(NamedTuple):
@@ -32,7 +32,7 @@ class Extra(NamedTuple):
 
     name: str
     compute: Callable[[Any], Any]
-    """Gets the tensor, returns a scalar tensor."""
+    """Takes the tensor, returns a scalar tensor."""
 
 
 class Promise:
@@ -47,7 +47,7 @@ class Promise:
         """Entries of the tensor."""
 
     def __getitem__(self, name: str) -> float:
-        """Return a statistic; NaN where it could not be read."""
+        """Return a statistic; NaN if it could not be read."""
         if self._found is None:
             self._read()
         return math.nan if self._found is None else self._found[self._names.index(name)]
@@ -58,7 +58,7 @@ class Promise:
 
     @property
     def all(self) -> tuple[float, ...] | None:
-        """All statistics, None where they could not be read."""
+        """Return all statistics, None if they could not be read."""
         if self._found is None:
             self._read()
         return None if self._found is None else tuple(self._found)
@@ -69,7 +69,7 @@ class Promise:
 
     @property
     def finite(self) -> bool:
-        """Whether no entry is a NaN or an infinity."""
+        """Whether all entries are finite."""
         return not self["bad"]
 
 
@@ -78,16 +78,16 @@ def _nothing() -> None:
 
 
 class ReadBacks:
-    """Everything that waits to be read back in this process."""
+    """All pending statistics of this process."""
 
     def __init__(self) -> None:
         self._lock = reentrant_lock()
         self._waiting: list[tuple[Promise, Any]] = []
         self._wide: dict[Any, Any] = {}
-        """Device -> the dtype in which its statistics are added up."""
+        """Device -> the dtype in which its statistics are summed."""
 
     def ask(self, tensor: Any, names: tuple[str, ...], extra: Sequence[Extra] = ()) -> Promise | None:
-        """Compute statistics of a floating or complex tensor with entries, on its device; None where that fails."""
+        """Compute statistics of a floating or complex tensor with entries, on its device; None if that fails."""
         torch: Any = LIBRARY.torch
         try:
             with torch.no_grad():
@@ -107,7 +107,7 @@ class ReadBacks:
         return promise
 
     def read(self) -> None:
-        """Read back what waits: one copy for each device."""
+        """Read back pending statistics: one copy for each device."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
         by_device: dict[Any, list[tuple[Promise, Any]]] = {}
@@ -120,12 +120,12 @@ class ReadBacks:
                 note_problem(problem)
 
     def forget(self) -> None:
-        """Nobody reads any more what waits."""
+        """Drop pending statistics."""
         with self._lock:
             self._waiting.clear()
 
     def _wide_on(self, device: Any) -> Any:
-        """Return the widest floating dtype that a device has."""
+        """Return the widest floating dtype that a device supports."""
         torch: Any = LIBRARY.torch
         if device not in self._wide:
             try:
@@ -138,7 +138,7 @@ class ReadBacks:
 
 
 def _read(there: list[tuple[Promise, Any]]) -> None:
-    """Read back what waits on one device."""
+    """Read back pending statistics of one device."""
     torch: Any = LIBRARY.torch
     with own_work(), torch.no_grad():
         numbers = torch.cat([vector for _, vector in there]).tolist()
@@ -149,7 +149,7 @@ def _read(there: list[tuple[Promise, Any]]) -> None:
 
 
 def _computed(torch: Any, x: Any, wide: Any, names: tuple[str, ...]) -> list[Any]:
-    """Return statistics of a real tensor as scalars, by functions that devices of all sorts have."""
+    """Return statistics of a real tensor as scalars, by functions that all kinds of devices have."""
     if names is ZEROS:
         return [x.eq(0).sum(dtype=wide)]
     if names is CONTENT:
@@ -163,7 +163,7 @@ def _computed(torch: Any, x: Any, wide: Any, names: tuple[str, ...]) -> list[Any
 
 
 def _tiny(torch: Any, x: Any, zero: Any) -> Any:
-    """Return how many entries underflow; of wider dtypes than half precision hardly one ever does."""
+    """Return how many entries underflow; for dtypes wider than half precision 0."""
     if x.dtype is not torch.float16:
         return torch.zeros((), device=x.device)
     least = torch.finfo(x.dtype).smallest_normal
@@ -171,7 +171,7 @@ def _tiny(torch: Any, x: Any, zero: Any) -> Any:
 
 
 def _content(torch: Any, x: Any, wide: Any) -> list[Any]:
-    """Return two sums over the bytes of a tensor, in halves that are exact as floats; over its values without bytes."""
+    """Return two sums over the bytes of a tensor, in halves that are exact as floats, or over its values."""
     try:
         memory = x.contiguous().view(-1).view(torch.uint8)
         whole = memory.numel() // 8 * 8

@@ -20,15 +20,15 @@ from ..library import LIBRARY
 from ..private import private
 
 _EAGER = frozenset({"cuda", "xpu", "mps", "mtia", "hpu"})
-"""Devices whose kernels run when they are called, as those of the one that a program adds to PyTorch do."""
+"""Devices whose kernels run when they are called, as those of a device that a program adds to PyTorch do."""
 _ENTRIES: dict[Any, Any] = {np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}
 
 
 class Readable:
-    """Tells whether values can be read without the program noticing, and reads them.
+    """Checks whether values can be read without the program noticing, and reads them.
 
-    They cannot where the program itself looks at every kernel (a ``TorchDispatchMode``) or where there are none
-    (``vmap``, fake and meta tensors); other devices than the CPU would have to be waited for.
+    They cannot if the program itself observes every kernel (a ``TorchDispatchMode``) or if there are none (``vmap``,
+    fake and meta tensors); other devices than the CPU would have to be waited for.
     """
 
     def __init__(self) -> None:
@@ -57,23 +57,23 @@ class Readable:
         self._unpackers: dict[tuple[int, str], Callable[[Any], tuple[float, ...]]] = {}
 
     def now(self) -> bool:
-        """Whether anything may be read at all at this moment."""
+        """Whether anything may be read at this moment."""
         return self._transforms() is None and not self._dispatch_modes()
 
     def transformed(self) -> bool:
-        """Whether a transform of ``torch.func`` is at work, whose tensors are wrappers around those with memory."""
+        """Whether a transform of ``torch.func`` is active, whose tensors wrap those with memory."""
         return self._transforms() is not None and not self._dispatch_modes()
 
     def within(self, tensor: Any) -> Array | None:
         """Return the values inside the wrappers of transforms as an array, those of a whole batch under ``vmap``.
 
-        Only of what is read as it lies in memory, for whatever is computed now would be transformed, too.
+        Only if they can be read directly from memory, for any computation would be transformed, too.
         """
         plain = self.unwrapped(tensor)
         return None if plain is None or plain.dtype not in self.wide else self.array(plain)
 
     def unwrapped(self, tensor: Any) -> Any:
-        """Return the strided tensor inside the wrappers of transforms, None for another."""
+        """Return the strided tensor inside the wrappers of transforms, None for others."""
         try:
             while self._is_wrapped(tensor):
                 tensor = self._inner(tensor)
@@ -85,7 +85,7 @@ class Readable:
     def is_far(self, tensor: Any) -> bool:
         """Whether a tensor's values are on another device, where statistics can be computed unnoticed.
 
-        Not where calls are only noted down to be compiled (XLA), or while a graph of CUDA is captured.
+        Not on devices that record calls to compile them (XLA), or while a CUDA graph is captured.
         """
         torch: Any = LIBRARY.torch
         try:
@@ -112,9 +112,9 @@ class Readable:
         return found
 
     def address_finder(self) -> Callable[[Any, int], int]:
-        """Return what gives the address of a plain tensor whose entries lie side by side and take so many bytes.
+        """Return a function that returns the address of a plain contiguous tensor with so many bytes.
 
-        It gives 0 for any other tensor, and asks few questions, for it is called between two kernels; the entries may
+        It returns 0 for any other tensor, and makes few checks, for it is called between two kernels; the entries may
         be negated lazily (``is_neg``).
         """
         plain, size_in_one_piece = self.plain, self.size_in_one_piece
@@ -137,9 +137,9 @@ class Readable:
         return address_of
 
     def in_one_piece(self, tensor: Any) -> tuple[int, int, np.dtype[Any]] | None:
-        """Return address, bytes and dtype of the entries of a plain tensor, with few questions.
+        """Return address, bytes and dtype of a plain contiguous tensor, with few checks.
 
-        None for any other tensor, and where they do not lie side by side.
+        None for any other tensor.
         """
         try:
             dtype = self.wide.get(tensor.dtype)
@@ -180,9 +180,9 @@ class Readable:
         return float(entry.from_address(pointer).value) if pointer else 0.0
 
     def array(self, tensor: Any) -> Array | None:
-        """Return a floating tensor as an array, narrow dtypes converted; None if it cannot be had.
+        """Return a floating tensor as an array, narrow dtypes converted; None if unavailable.
 
-        The array shares the tensor's memory without holding it: it is only to be read while the tensor lives.
+        The array shares the tensor's memory without keeping it alive: it must only be read while the tensor lives.
         """
         try:
             dtype = self.wide.get(tensor.dtype)
@@ -201,7 +201,7 @@ class Readable:
             return None
 
     def gradient(self, tensor: Any) -> Array | None:
-        """Return the array from which statistics of a gradient are computed; of complex numbers their magnitudes."""
+        """Return the array for statistics of a gradient; for complex numbers their magnitudes."""
         if tensor.dtype not in self._complex:
             return self.array(tensor)
         try:
@@ -211,7 +211,7 @@ class Readable:
             return None
 
     def parts(self, tensor: Any) -> Array | None:
-        """Return the real and imaginary parts of a complex tensor, None for any other and where they cannot be had."""
+        """Return the real and imaginary parts of a complex tensor, None for others and if unavailable."""
         if tensor.dtype not in self._complex:
             return None
         try:
@@ -221,12 +221,12 @@ class Readable:
             return None
 
     def index(self, tensor: Any) -> Array | None:
-        """Return what indexes a tensor as an array, as ``array`` does."""
+        """Return an index tensor as an array, as ``array`` does."""
         dtype, pointer = self._indices.get(tensor.dtype), self.pointer(tensor)
         return None if dtype is None or not pointer else self._view(tensor, dtype, pointer)
 
     def _entries(self, tensor: Any) -> Array | None:
-        """Return the entries of a sparse tensor, those of one place added up, as an array of their own."""
+        """Return the entries of a sparse tensor, with repeated indices summed, as a new array."""
         indices, values = tensor._indices(), self.array(tensor._values())
         pointer = self.pointer(indices)
         if values is None or not (pointer or not indices.numel()):
@@ -256,7 +256,7 @@ class Readable:
         return type(tensor) in self.plain and tensor.is_cpu and tensor.layout is self.strided and not tensor.is_neg()
 
     def size_in_one_piece(self, tensor: Any) -> int:
-        """Return how many entries lie side by side, in whatever order; 0 if they do not."""
+        """Return how many entries are adjacent, in any order; 0 if they are not."""
         if tensor.is_contiguous():
             return int(tensor.numel())
         layout = (tensor.shape, tensor.stride())
@@ -274,7 +274,7 @@ class Readable:
 
 
 def _converted(tensor: Any) -> Array:
-    """Return a narrow tensor as an array, where it is expanded without its repetitions in memory."""
+    """Return a narrow tensor as an array; an expanded one without repetitions in memory."""
     strides = tensor.stride()
     if 0 in strides:
         return np.broadcast_to(tensor[unrepeated(strides)].float().numpy(), tensor.shape)
@@ -283,7 +283,7 @@ def _converted(tensor: Any) -> Array:
 
 
 def _entries_side_by_side(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """Return how many entries a tensor has if no two share memory and none is left out between them, else 0."""
+    """Return the number of entries if they fill their memory range without gaps or overlaps, else 0."""
     size = 1
     for stride, length in sorted(zip(strides, shape, strict=True)):
         if length != 1 and stride != size:

@@ -47,14 +47,14 @@ from .watches import Lasting, Watches
 
 
 class BackwardCalls:
-    """Stands around ``_engine_run_backward`` while somebody watches."""
+    """Wraps ``_engine_run_backward`` while recording."""
 
     def __init__(self, watches: Watches, threads: WatchedThreads, tables: OriginTables, scopes: Scopes) -> None:
         self._watches, self._thread, self._tables = watches, threads.here, tables
         self._pause, self._scopes = threads.pause, scopes
 
     def wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Make PyTorch's function report each run; what it returns or raises passes on unchanged."""
+        """Make PyTorch's function report each pass; its results and exceptions are unchanged."""
 
         def _engine_run_backward(t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
             if is_traced() or not self._watches.any_sees():
@@ -79,7 +79,7 @@ class BackwardCalls:
         return _engine_run_backward
 
     def wrap_gradients(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Make what prepares the gradients that a run starts with report the runs that it refuses."""
+        """Make the function that prepares initial gradients report passes that it rejects."""
 
         def _make_grads(outputs: Any, *args: Any, **kwargs: Any) -> Any:
             try:
@@ -92,13 +92,13 @@ class BackwardCalls:
         return _make_grads
 
     def _refused(self, outputs: Any, caller: FrameType, error: BaseException) -> None:
-        """Report a run that PyTorch refused before its engine was asked."""
+        """Report a pass that PyTorch rejected before calling its engine."""
         api, frame = "backward" if caller.f_code.co_name == "backward" else "grad", user_frame(caller)
         for watch in self._watches.seeing():
             refused(watch, outputs, api, error, frame)
 
     def _begin(self, roots: Any, args: Any, kwargs: Any, frame: FrameType | None) -> list[RunWriter]:
-        """A run begins: report it, and listen to what is called during it."""
+        """Report a pass that begins, and observe calls during it."""
         here = self._thread
         with own_work():
             asked = asked_of(roots, args, kwargs)
@@ -120,7 +120,7 @@ class BackwardCalls:
         return writers
 
     def _end(self, writers: list[RunWriter], error: BaseException | None, frame: FrameType | None) -> None:
-        """A run is over: go back to what was in force around it, and report it."""
+        """Restore the state around a pass that is over, and report it."""
         here = self._thread
         here.inside.run, listening = here.outer.pop()
         if listening:
@@ -133,16 +133,16 @@ class BackwardCalls:
 
 
 class EnteredScopes:
-    """The hooks on all modules, installed as long as somebody watches."""
+    """The hooks on all modules, installed while recording."""
 
     def __init__(self, watches: Watches, threads: WatchedThreads, tables: OriginTables, scopes: Scopes) -> None:
         self._watches, self._thread, self._tables = watches, threads.here, tables
         self._pause, self._scopes = threads.pause, scopes
         self._compiling, self._tracing = private().is_compiling, private().tracing_state
-        """As ``is_traced``, but for each module."""
+        """The checks of ``is_traced``, made for each module."""
 
     def install(self, module: Any) -> list[Any]:
-        """Put the hooks in place and return their handles; ``module`` is ``torch.nn.modules.module``."""
+        """Register the hooks and return their handles; ``module`` is ``torch.nn.modules.module``."""
         FOLLOWERS.append(self._user_scope)
         return [
             module.register_module_forward_pre_hook(self._module_begins),
@@ -150,7 +150,7 @@ class EnteredScopes:
         ]
 
     def uninstall(self) -> None:
-        """Hear of the user's scopes no more."""
+        """Stop following the user's scopes."""
         if self._user_scope in FOLLOWERS:
             FOLLOWERS.remove(self._user_scope)
 
@@ -180,7 +180,7 @@ class EnteredScopes:
             note_problem(problem)
 
     def _user_scope(self, sink: Sink, name: str, begins: bool) -> None:
-        """A scope that the user named begins or ends on this thread; one of several watches reports it."""
+        """Handle a named scope that begins or ends on this thread; only one of several watches does."""
         first = next(iter(self._watches.seeing()), None)
         if first is None or first.sink is not sink:
             return
@@ -189,14 +189,14 @@ class EnteredScopes:
 
 
 class Installation:
-    """Made when the first watch begins (or PyTorch arrives), undone when the last one ends."""
+    """Made when the first watch begins (or PyTorch is imported), undone when the last one ends."""
 
     def __init__(self, watches: Watches, threads: WatchedThreads, lasting: Lasting) -> None:
         self._watches, self._threads, self._lasting = watches, threads, lasting
         self.tables = OriginTables()
-        """Where nodes came from."""
+        """Origins of nodes."""
         self.memory = NameMemory()
-        """Names learned under the present watches."""
+        """Names found under the current watches."""
         self._owners = Owners(watches.seeing, threads.pause)
         self.scopes = Scopes(self._owners.module, self.tables.classes)
         self._entered = EnteredScopes(watches, threads, self.tables, self.scopes)
@@ -210,7 +210,7 @@ class Installation:
         self._handles: list[Any] = []
 
     def install(self) -> None:
-        """Put in place what every level of recording needs; a part that this PyTorch has not room for is left out."""
+        """Install what every level of recording needs; parts that this PyTorch does not support are skipped."""
         for part in (
             self._hook_modules,
             self._wrap_backward,
@@ -231,7 +231,7 @@ class Installation:
             safely(part, self._patches)
 
     def _hook_modules(self, patches: Patches) -> None:
-        """Hear modules begin and end."""
+        """Observe modules beginning and ending."""
         module = LIBRARY.torch.nn.modules.module
         patches.wrap(module, "_has_any_global_hook", lambda _: program_has_global_hooks)
         with own_numbers():
@@ -246,13 +246,13 @@ class Installation:
         patches.wrap(torch.autograd, "_make_grads", backward.wrap_gradients)
 
     def _wrap_python(self, patches: Patches) -> None:
-        """Show warnings, stacks and new threads to the program as they would be without us."""
+        """Show warnings, stacks and new threads to the program as if unwatched."""
         patches.wrap(*SHOWS_WARNINGS, wrap_show)
         patches.wrap(sys.modules.get("torch.fx.traceback"), "format_stack", wrap_format)
         patches.wrap(*BEGINS_THREADS, self._wrap_bootstrap)
 
     def _wrap_parameters(self, patches: Patches) -> None:
-        """Hear of parameters made of tensors."""
+        """Observe parameters made of tensors."""
         patches.wrap(LIBRARY.torch.nn.Parameter, "__new__", Parameters(self._watches.seeing_calls).wrap_new)
 
     def _follow_optimizers(self, patches: Patches) -> None:
@@ -265,7 +265,7 @@ class Installation:
             self._handles.append(optimizer.register_optimizer_step_post_hook(self._owners.step_ended))
 
     def _wrap_bootstrap(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Let threads that start later be watched from their first line to their last."""
+        """Watch threads that start later, from their first line to their last."""
 
         def _bootstrap_inner(thread: Any) -> None:
             if not self._watches.any_sees():
@@ -279,7 +279,7 @@ class Installation:
         return _bootstrap_inner
 
     def serve(self) -> None:
-        """Give each watch what its level needs; for a new watch, or after one has left."""
+        """Install what each watch needs for its level; called for a new watch, or after one has ended."""
         deep = any(watch.level != "graph" for watch in self._watches)
         if self._functions is None and (deep or applied_in_c()):
             safely(self._follow_functions, self._patches)
@@ -300,7 +300,7 @@ class Installation:
             safely(part, self._patches)
 
     def _follow_functions(self, patches: Patches) -> None:
-        """Observe that custom Functions, and hooks on tensors, are used."""
+        """Observe custom Functions and hooks on tensors."""
         torch: Any = LIBRARY.torch
         functions = self._functions = Functions(self._watches.seeing_backward, self.tables.here, self._inside)
         functions.install()
@@ -314,7 +314,7 @@ class Installation:
         return self._inside().run
 
     def undo(self) -> None:
-        """Take everything away."""
+        """Remove everything."""
         safely(self._entered.uninstall)
         safely(self._compilation.uninstall)
         safely(self._wrappers.uninstall)

@@ -26,7 +26,7 @@ from ..problems import note_problem
 
 @functools.cache
 def _mode_class() -> type:
-    """Return the mode's class, made when PyTorch is there."""
+    """Return the mode's class, made once PyTorch is imported."""
     torch: Any = LIBRARY.torch
     names = private()
     counter, is_compiling, jit_state = names.sequence_number, names.is_compiling, names.tracing_state
@@ -49,21 +49,21 @@ def _mode_class() -> type:
             kwargs = kwargs or {}
             if is_compiling():  # as is_traced, but for each call
                 return func(*args, **kwargs)
-            before, heard, came = counter(), None, PENDING
+            before, call, came = counter(), None, PENDING
             asked = caller.of_python if getframe(1).f_code is handler else caller.of_c
             rule, run = asked(func, args, kwargs)
             try:
                 if (rule is FACT and before == self.marks.end) or not self.active or jit_state() is not None:
                     return run[0](*run[1], **run[2])
                 if self.listeners and rule.kind != "ignored" and not self.inside.optimizer:
-                    heard = caller.begin(rule, args, kwargs, self.marks, before)
+                    call = caller.begin(rule, args, kwargs, self.marks, before)
                 func, args, kwargs = run
                 try:
                     came = func(*args, **kwargs)  # by no function of ours: programs may recurse deeply
                     return came
                 except BaseException as error:
-                    if heard is not None:
-                        heard.error = error
+                    if call is not None:
+                        call.error = error
                     raise
                 finally:
                     after = counter()
@@ -71,12 +71,12 @@ def _mode_class() -> type:
                         given = (*args, *kwargs.values()) if kwargs else args
                         in_place = any(map(is_, given, repeat(came)))
                         _note(self.marks, before, after, getframe(1), rule, in_place=in_place)
-                    if heard is not None:
-                        heard.result = None if came is PENDING else came
-                        caller.end(heard, getframe(1), after, self.listeners, self.inside)
+                    if call is not None:
+                        call.result = None if came is PENDING else came
+                        caller.end(call, getframe(1), after, self.listeners, self.inside)
                     if not self.marks.muted and (after == before or type(came) is not tensor or self.severing.known):
                         _follow(self, rule, args, kwargs, came, before, getframe(1))
-                    heard = came = None
+                    call = came = None
             except BaseException as error:
                 leave_no_frame(error)
                 raise
@@ -85,15 +85,15 @@ def _mode_class() -> type:
 
 
 PENDING = object()
-"""What came out of a call that has not ended."""
+"""Result of a call that has not ended."""
 
 
 def _follow(mode: Any, rule: Rule, args: Any, kwargs: Any, result: Any, before: int, caller: FrameType) -> None:
-    """Let values be followed that a call took out of the graph, or into it."""
+    """Follow values that a call took out of the graph, or into it."""
     try:
         inside = mode.inside
         if result is not PENDING and inside.run is None and not (inside.functions or inside.optimizer):
-            mode.severing.heard(rule, args, kwargs, result, mode.marks, before, caller)
+            mode.severing.after_call(rule, args, kwargs, result, mode.marks, before, caller)
     except Exception as problem:
         note_problem(problem)
 
@@ -115,14 +115,14 @@ def _defines_apply(file: str) -> bool:
 
 
 def push_mode(marks: Marks, severed: SeveredTensors, inside: Inside) -> Any:
-    """Put a new mode on the stack of the current thread, which is ``inside`` of this, and return it."""
+    """Push a new mode on the stack of the current thread, which is in state ``inside``, and return it."""
     mode = _mode_class()(marks, severed, threading.get_ident(), inside)
     private().push_mode(mode)
     return mode
 
 
 def pop_mode(mode: Any) -> bool:
-    """Take a mode off if it is on top, so that it can be put back where it was; False if it is not."""
+    """Pop a mode if it is on top, so that it can be put back; False if it is not."""
     names = private()
     count = names.count_modes()
     if not count or names.mode_at(count - 1) is not mode:
@@ -132,7 +132,7 @@ def pop_mode(mode: Any) -> bool:
 
 
 def put_back(mode: Any, above: int = 0) -> None:
-    """Put a mode that was taken off back, below as many modes as it stood below."""
+    """Put a popped mode back below as many modes as before."""
     names = private()
     taken = [names.pop_mode() for _ in range(min(above, names.count_modes()))]
     names.push_mode(mode)
@@ -141,7 +141,7 @@ def put_back(mode: Any, above: int = 0) -> None:
 
 
 def put_on(mode: Any) -> bool:
-    """Put a mode on top if it is not on (a mode is off while it handles a function); False if it is on."""
+    """Push a mode if it is not on the stack (it is off while it handles a function); False if it is."""
     names = private()
     if mode in names.modes():
         return False
@@ -150,7 +150,7 @@ def put_on(mode: Any) -> bool:
 
 
 def take_off(mode: Any) -> int | None:
-    """Take a mode off the current thread's stack; return how many are above it, None if it is not there."""
+    """Remove a mode from the current thread's stack; return how many were above it, None if it is not there."""
     names = private()
     if mode not in names.modes():
         return None
@@ -167,16 +167,16 @@ def take_off(mode: Any) -> int | None:
 
 
 class OptimizerPause:
-    """The pause of whichever thread it is asked on."""
+    """The pause of the current thread."""
 
     def __init__(self, thread: Any) -> None:
         self._thread = thread
-        """What belongs to one thread: its ``mode``, whether that is ``paused``, and what it is ``inside`` of."""
+        """State of each thread: its ``mode``, whether it is ``paused``, and what it is ``inside`` of."""
 
     def begin(self, *, computes: bool = False, writes: bool = True) -> None:
-        """An optimizer works: its calls are no events, and not even seen unless it ``computes`` with a graph.
+        """Pause for an optimizer: its calls are not events, and only observed if it ``computes`` with a graph.
 
-        Where it does not write, as while it sets gradients to None, that is no step.
+        If it does not write, as when it sets gradients to None, it does not count as a step.
         """
         self._thread.inside.optimizer = True
         self._thread.inside.steps += writes
@@ -185,7 +185,7 @@ class OptimizerPause:
             self._thread.paused = pop_mode(mode)
 
     def end(self) -> None:
-        """The optimizer is done: from now on everything is seen, and all calls are events again."""
+        """End the pause: all calls are observed and events again."""
         self._thread.inside.optimizer = False
         if self._thread.paused:
             self._thread.paused = False

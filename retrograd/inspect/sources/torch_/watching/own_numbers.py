@@ -17,12 +17,12 @@ HOOKS = (
 )
 """Dictionaries of ``torch.nn.modules.module`` that hold hooks on all modules."""
 _given = 0
-"""How many numbers have been given; none is given twice, as several breakpoints may have hooks on one node."""
+"""How many numbers were used; none is reused, as several breakpoints may have hooks on one node."""
 
 
 @contextmanager
 def own_numbers() -> Iterator[None]:
-    """Let handles that are made in here take numbers that no handle of the program has."""
+    """Give handles made inside the block numbers that no handle of the program has."""
     global _given
     handle: Any = LIBRARY.torch.utils.hooks.RemovableHandle
     if not hasattr(handle, "next_id"):

@@ -16,14 +16,14 @@ from ..private import private
 from .mode import put_back, take_off
 
 _FAST_PATHS = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerEncoder")
-"""Modules of torch.nn that compute otherwise (in eval mode) while any TorchFunctionMode is on."""
+"""Modules of torch.nn that compute differently (in eval mode) while any TorchFunctionMode is on."""
 _OF_TORCH = "torch.nn.modules."
 _FUNCTIONS = ("activation", "distance_function")
-"""Attributes in which modules of torch.nn keep functions, perhaps of the user."""
+"""Attributes in which modules of torch.nn store functions, perhaps the user's."""
 
 
 class Running:
-    """One module that is running, or scope that is open: what it is called, and what to go back to when it ends."""
+    """A running module, or an open scope: its name, and the state to restore when it ends."""
 
     __slots__ = (
         "above",
@@ -41,24 +41,24 @@ class Running:
     )
 
     inside: str
-    """The innermost module that runs: this one, or the one around."""
+    """The innermost running module: this one, or the one around it."""
     under_named: bool
     """Whether a scope of the user's is open."""
     mode_is_off: bool
     """Whether the mode is off while this one runs."""
     above: int
-    """How many modes of the program were above it when it was taken off."""
+    """How many modes of the program were above the mode when it was removed."""
 
     def __init__(self, identity: int | str, path: str, marks: Marks, around: Running | None) -> None:
         self.identity = identity
-        """Of a module its id, of a scope of the user's its name."""
+        """For a module its id, for a named scope its name."""
         self.path = path
-        """Of a module its place among modules; "" of a scope of the user's."""
+        """For a module its path; "" for a named scope."""
         self.scope = marks.scope
         self.line, self.settled, self.word = marks.line, marks.settled, marks.word
         self.muted = marks.muted
         self.mode: Any = None
-        """The mode, if this one took it off or put it on."""
+        """The mode, if this one removed or pushed it."""
         if around is None:
             self.inside, self.under_named, self.mode_is_off, self.above = path, not path, False, 0
         else:
@@ -67,7 +67,7 @@ class Running:
             self.mode_is_off, self.above = around.mode_is_off, around.above
 
     def leave(self, marks: Marks) -> None:
-        """Go back to what was in force before."""
+        """Restore the previous state."""
         marks.scope, marks.line, marks.settled, marks.word = self.scope, self.line, self.settled, self.word
         marks.muted = self.muted
         if self.mode is not None and self.mode_is_off:
@@ -80,7 +80,7 @@ class Scopes:
     """The outermost modules of the watched program, and entering and leaving of modules."""
 
     def __init__(self, met: Callable[[Called], None], classes: dict[str, str]) -> None:
-        """``classes`` takes those of the modules that run, by their scopes."""
+        """``classes`` collects the classes of running modules, by scope."""
         self._roots, self._classes = Roots(met), classes
         torch: Any = LIBRARY.torch
         self._counter = private().sequence_number
@@ -92,11 +92,11 @@ class Scopes:
         self._hooks = own.get("_global_forward_pre_hooks", ()), own.get("_global_forward_hooks", ())
 
     def modules(self) -> list[tuple[str, Any]]:
-        """Return the outermost modules that still live, in order of their first call, with names."""
+        """Return the root modules that are still alive, in order of their first call, with names."""
         return self._roots.modules()
 
     def enter(self, module: Any, marks: Marks, stack: list[Running], mode: Any) -> None:
-        """A module begins to run on this thread; ``stack`` holds the thread's running modules."""
+        """Handle a module that begins to run on this thread; ``stack`` holds the thread's running modules."""
         caller, made = getframe(2), self._counter()
         if made > marks.end:
             marks.gap(made, marks.line)
@@ -116,7 +116,7 @@ class Scopes:
     def _settle(
         self, module: Any, own: dict[str, Any], running: Running, marks: Marks, mode: Any, caller: FrameType
     ) -> None:
-        """Settle which line answers for what a module calls, and turn the mode off where it has nothing to see."""
+        """Determine the line for a module's calls, and remove the mode where it has nothing to observe."""
         closed = self._is_closed(module, own)
         if closed and marks.settled is None:
             marks.settled = Settled(marks.line or user_frame(caller))
@@ -135,9 +135,9 @@ class Scopes:
             running.mode_is_off, running.mode, marks.line = False, mode, None
 
     def _is_closed(self, module: Any, own: dict[str, Any]) -> bool:
-        """Whether nothing of the user's runs in a module: then all that it calls is called for one line of the user.
+        """Whether no user's code runs in a module: then all its calls are attributed to one line of the user.
 
-        Modules inside are asked for themselves.
+        Modules inside it are checked separately.
         """
         cls = type(module)
         before, after = self._hooks
@@ -156,26 +156,26 @@ class Scopes:
         return True
 
     def _is_of_torch(self, cls: type) -> bool:
-        """Whether a class of modules is one of torch.nn; those are remembered, for they stay."""
+        """Whether a module class is one of torch.nn; those are cached, for they are never freed."""
         if cls.__module__.startswith(_OF_TORCH):
             self._of_torch.add(cls)
             return True
         return False
 
     def leave(self, module: Any, marks: Marks, stack: list[Running], *, in_place: bool) -> None:
-        """A module has ended, also by an exception; modules above it that never said so have ended, too."""
+        """Handle a module that has ended, also by an exception; modules above it have ended, too."""
         self._leave(id(module), marks, stack, in_place=in_place)
         if marks.settled is not None and attributes_of(module)["_forward_hooks"]:
             marks.line = marks.settled = None  # its hooks are about to run: lines of their own
 
     def enter_named(self, name: str, marks: Marks, stack: list[Running]) -> None:
-        """A scope that the user named begins on this thread."""
+        """Handle a named scope that begins on this thread."""
         marks.gap(self._counter(), marks.line)
         stack.append(Running(name, "", marks, stack[-1] if stack else None))
         marks.scope = f"{marks.scope}/{name}".lstrip("/")
 
     def leave_named(self, name: str, marks: Marks, stack: list[Running]) -> None:
-        """It has ended."""
+        """Handle its end."""
         self._leave(name, marks, stack)
 
     def _leave(self, identity: int | str, marks: Marks, stack: list[Running], *, in_place: bool = False) -> None:
@@ -191,7 +191,7 @@ class Scopes:
                 return
 
     def forget_stale(self, frame: FrameType | None, marks: Marks, stack: list[Running]) -> None:
-        """End the modules if none is running: a KeyboardInterrupt that somebody caught ends them unheard."""
+        """End the modules if none is running: a caught KeyboardInterrupt ends them unnoticed."""
         depth = next((depth for depth, entry in enumerate(stack) if entry.path), None)
         if depth is None:
             return

@@ -14,36 +14,36 @@ from .watches import Watches
 
 
 class ThreadState(threading.local):
-    """What belongs to one thread."""
+    """The state of one thread."""
 
     mode: Any = None
     paused = False
-    """Whether the mode is off for a while."""
+    """Whether the mode is temporarily off."""
 
     def __init__(self) -> None:
         self.stack: list[Running] = []
-        """The modules that run and the scopes that are open."""
+        """The running modules and open scopes."""
         self.inside = Inside()
         self.outer: list[tuple[int | None, bool]] = []
-        """For each running pass: the pass around it, and whether the mode was put on for it."""
+        """For each running pass: the pass around it, and whether the mode was pushed for it."""
 
 
 class WatchedThreads:
-    """Puts a mode on threads and takes it off; a mode can only be taken off on its own thread."""
+    """Pushes modes on threads and removes them; a mode can only be removed on its own thread."""
 
     def __init__(self, watches: Watches) -> None:
         self._watches = watches
         self.here = ThreadState()
         self.pause = OptimizerPause(self.here)
         self._modes: set[Any] = set()
-        """The modes in force, of all threads."""
+        """The active modes of all threads."""
 
     def count(self) -> int:
         """Return how many threads are watched."""
         return len(self._modes)
 
     def join(self, tables: OriginTables) -> None:
-        """Note the lines of the current thread from now on."""
+        """Start noting the lines of the current thread."""
         here = self.here
         if here.mode is not None and not here.mode.active:
             self.leave()  # left over from a watch that another thread ended
@@ -64,12 +64,12 @@ class WatchedThreads:
         self.here.stack.clear()
 
     def abandon(self) -> None:
-        """Switch all modes off; one of another thread stays there, idle, until that thread is watched again."""
+        """Disable all modes; one of another thread stays there, idle, until that thread is watched again."""
         while self._modes:
             self._modes.pop().active = False
 
     def tune(self) -> None:
-        """Tell every mode which recordings at level ``full`` listen to the calls of its thread."""
+        """Update the recordings at level ``full`` that each mode notifies of its thread's calls."""
         for mode in list(self._modes):
             self._tune(mode)
 

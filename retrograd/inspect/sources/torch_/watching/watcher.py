@@ -40,7 +40,7 @@ class Watcher:
 
     # -- what is known while somebody watches
     def origins(self) -> Origins | None:
-        """Return who knows where nodes came from."""
+        """Return the origins of nodes."""
         return None if self._installed is None else self._installed.tables
 
     def modules(self) -> list[tuple[str, Any]]:
@@ -49,7 +49,7 @@ class Watcher:
 
     @property
     def memory(self) -> NameMemory | None:
-        """The names learned so far."""
+        """The names found so far."""
         return None if self._installed is None else self._installed.memory
 
     # -- coming and going
@@ -79,14 +79,14 @@ class Watcher:
                 self._import.begin()
 
     def _torch_arrived(self) -> None:
-        """The program has just imported PyTorch, on this thread."""
+        """Handle the import of PyTorch by the program, on this thread."""
         forget_judgements()
         with self._lock:
             if self._watches:
                 safely(self._start)
 
     def _start(self) -> None:
-        """Watch the current thread, and whatever else the watches ask for."""
+        """Watch the current thread, and install what the watches need."""
         if self._installed is None:
             self._installed = Installation(self._watches, self._threads, self._lasting)
             self._installed.install()
@@ -96,7 +96,7 @@ class Watcher:
             watch.miss(private().lost)
 
     def _tell(self, sentence: str) -> None:
-        """Something went wrong with recording: it is missing in each."""
+        """Note a failure of recording in each recording."""
         for watch in tuple(self._watches):
             watch.miss([sentence], again=True)
 
@@ -115,7 +115,7 @@ class Watcher:
                 self._stop()
 
     def _stop(self) -> None:
-        """Nobody watches any more: leave nothing behind, and forget what was learned."""
+        """Remove everything after the last watch, and drop all caches."""
         if self._installed is not None:
             self._installed.undo()
             self._installed = None
@@ -127,10 +127,10 @@ class Watcher:
 
 
 def _let_collectives_end() -> None:
-    """Give the threads of gloo time to let go of finished work, which holds the function mode that it was called under.
+    """Wait for gloo's threads to release finished work, which holds the function mode under which it was called.
 
-    The last to hold a mode takes Python's lock to free it, and a ``Reducer`` that is freed keeps that lock while it
-    waits for these threads: if both met, the program would hang.
+    The last holder of a mode takes Python's lock to free it, and a ``Reducer`` that is freed keeps that lock while it
+    waits for these threads: if both happened at once, the program would hang.
     """
     if private().is_in_a_job():
         sleep(0.005)

@@ -1,4 +1,4 @@
-"""``Watch``: one recorded stretch of the program; several may overlap."""
+"""``Watch``: one recording in progress; several may overlap."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from ..values.layout import Latest
 
 
 class Lasting:
-    """What all watches share, and the next ones find again."""
+    """What all watches share, including later ones."""
 
     def __init__(self) -> None:
         self.hooked, self.latest, self.repeats, self.memory = Hooked(), Latest(), Repeats(), Memory()
 
     def forget(self) -> None:
-        """Nobody watches any more: let go of what belongs to the program."""
+        """Drop what belongs to the program, after the last watch."""
         self.hooked.numbers.clear()
         self.repeats.loosen()
         self.memory.forget()
 
 
 class Watch:
-    """One recording under way: where it wants its events, and of which thread (None for all)."""
+    """One recording in progress: its sink, and the watched thread (None for all)."""
 
     def __init__(self, sink: Sink, source: Source, thread: int | None, level: str, lasting: Lasting) -> None:
         self.sink = sink
@@ -41,14 +41,14 @@ class Watch:
         self.thread = thread
         self.level = level
         self.forward: ForwardWriter | None = None
-        """Who listens to calls, at level ``full``."""
+        """The listener for calls, at level ``full``."""
         self.hooked, self.latest, self.repeats = lasting.hooked, lasting.latest, lasting.repeats
         self.memory = lasting.memory
         self.strays = StrayAttributes(sink)
         self._missed: set[str] = set()
 
     def miss(self, sentences: Iterable[str], *, again: bool = False) -> None:
-        """Say in the recording what is missing there; what was said is counted, if it happened ``again``."""
+        """Note in the recording what is missing there; repeated sentences are counted if it happened ``again``."""
         for sentence in sentences:
             if again or sentence not in self._missed:
                 self._missed.add(sentence)
@@ -58,20 +58,20 @@ class Watch:
                     reraise_from_handler(failure)
 
     def number(self, tensor: Any, line: SourceLine | None = None, name: str = "") -> int:
-        """Return the number of a tensor; one that is new comes up at this line, under this name."""
+        """Return the number of a tensor; a new one gets this line and name."""
         return number_of(self.sink.tensors, tensor, name, source=line)
 
     def numbers(self, tensors: Sequence[Any], line: SourceLine | None = None) -> list[int]:
-        """Return the numbers of several tensors, of which most are known."""
+        """Return the numbers of several tensors, most of which are known."""
         return numbers_of(self.sink.tensors, tensors, source=line)
 
     def sees(self, thread: int) -> bool:
-        """Whether it wants to know of this thread."""
+        """Whether it watches this thread."""
         return self.thread is None or self.thread == thread
 
 
 class Watches(list[Watch]):
-    """All watches of this process, oldest first; the questions are about the thread that asks."""
+    """All watches of this process, oldest first; methods are about the calling thread."""
 
     def any_sees(self) -> bool:
         """Whether the thread is watched."""
@@ -79,7 +79,7 @@ class Watches(list[Watch]):
         return any(watch.sees(me) for watch in self)
 
     def seeing(self) -> list[Watch]:
-        """Return those that see the thread."""
+        """Return those that watch the thread."""
         me = threading.get_ident()
         return [watch for watch in self if watch.sees(me)]
 
@@ -88,5 +88,5 @@ class Watches(list[Watch]):
         return [watch for watch in self.seeing() if watch.level != "graph"]
 
     def seeing_calls(self) -> list[Watch]:
-        """Return those that listen to calls just now."""
+        """Return those that listen to calls at the moment."""
         return [watch for watch in self.seeing() if watch.forward is not None and watch.forward.listens()]

@@ -8,14 +8,14 @@ from .....engine.core.base import TensorBase
 from .....engine.switches.state import STATE
 from .....interpreter import getframe
 from ....program.frames import user_frame
-from ...array_writes import unheard_write
+from ...array_writes import unobserved_write
 from ..backward.facts import memory_of
 from ..objects.shared import SharedMemory
 from ..watching import Observer, Watching, guarded, version
 from .call_describer import CallDescriber
 
 
-class UnheardWrites(Observer):
+class UnobservedWrites(Observer):
     """Sends ``inplace``."""
 
     def __init__(self, watching: Watching, describer: CallDescriber, shared: SharedMemory) -> None:
@@ -24,7 +24,7 @@ class UnheardWrites(Observer):
 
     @guarded
     def storage_written(self, name: str, memory: Any) -> None:
-        """A storage wrote into the memory of tensors."""
+        """Note that a storage wrote into the memory of tensors."""
         table = self.watching.sink.tensors
         storage = table.memory(memory_of(memory))
         number, t = (None, None) if storage is None else table.living_in(storage)
@@ -35,7 +35,7 @@ class UnheardWrites(Observer):
 
     @guarded
     def memory_set(self, t: TensorBase, before: int) -> None:
-        """A tensor was given other memory, of which it counts its writes by itself."""
+        """Note that a tensor got other memory, with another version counter."""
         table = self.watching.sink.tensors
         number = table.known(t)
         if number is not None:
@@ -45,9 +45,9 @@ class UnheardWrites(Observer):
             self.watching.describe_anew(t)
 
     def optimizer_done(self, action: str, optimizer: Any) -> None:
-        """An optimizer has stepped, or cleared gradients, which writes into none of what it was given."""
+        """Note that an optimizer has stepped, or cleared gradients, which are not its operands."""
         self._shared.steps += action != "zero_grad"
 
     def _send(self, name: str, number: int, versions: tuple[int, int], through: str) -> None:
         frame = user_frame(getframe(3))
-        self.watching.send(unheard_write(name, number, versions, through, frame, grad=STATE.grad_enabled))
+        self.watching.send(unobserved_write(name, number, versions, through, frame, grad=STATE.grad_enabled))

@@ -1,7 +1,7 @@
 """Events whose operand names and producers are filled in on first read.
 
-Names and producers are in rows that notes fill; looking them up while the program runs would make all events so far,
-and the program would wait.
+Names and producers come from notes; looking them up while the program runs would make all events so far, and the
+program would wait.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from ...recording.shared_parts import shared_texts
 from .calls.names import named_by
 
 
-def event_as_told(note: Note, row: int, rows: Rows) -> Event:
-    """Complete an event by the texts of its line, the numbers of the operands, and what it made; ``Maker``."""
+def completed_event(note: Note, row: int, rows: Rows) -> Event:
+    """Complete an event by the texts of its line, the numbers of the operands, and its results; a ``Maker``."""
     event: Event
     _, event, texts, numbers, made = note
     event.data["names"] = shared_texts(named_by(texts, numbers, (), rows))
