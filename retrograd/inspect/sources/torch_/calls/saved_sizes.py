@@ -24,13 +24,13 @@ _NO_ROWS = np.empty((0, 3), np.int64)
 
 
 class _Touched(threading.local):
-    """How many nodes of the graph at hand were looked at on one thread, and how many may be."""
+    """How many nodes of the current graph were touched on one thread, and how many may be."""
 
     def __init__(self) -> None:
         self.count, self.most = 0, _SAFE_TOUCHES_THREAD
 
     def may_be_more(self) -> bool:
-        """Let there be more if they can still be freed: the main thread's stack is large, and can be larger."""
+        """Allow more if they can still be freed: the main thread's stack is large, and can grow."""
         if threading.current_thread() is not threading.main_thread():
             return False
         if self.count <= _SAFE_TOUCHES:
@@ -82,18 +82,18 @@ class SavedSizes:
             count -= len(self._known.pop(0).rows)
 
     def may_touch(self, nodes: int) -> bool:
-        """Whether that many more nodes may be looked at: deep graphs that were cannot be freed on a small stack."""
+        """Whether that many more nodes may be touched: deep graphs that were cannot be freed on a small stack."""
         touched = self._touched
         touched.count += nodes
         return touched.count <= touched.most or touched.may_be_more()
 
     def begin_anew(self) -> None:
-        """The graph at hand is taken care of by a walk."""
+        """Reset the count: the current graph is protected by a walk."""
         self._touched.count = 0
 
 
 def fill_from_nodes(snapshot: Graph, order: Sequence[Any], kept_memories: Callable[[Any], dict[Hashable, int]]) -> None:
-    """Fill in what the nodes of a graph keep by asking each, where nobody saw the calls."""
+    """Fill in what the nodes of a graph save by reading each node, if calls were not observed; unpacks nothing."""
     numbers = dict[Hashable, int]()
     rows = [(number, -1, 0) for number in snapshot.seq if number is not None]  # also of those that keep nothing
     for node, number in zip(order, snapshot.seq, strict=True):
