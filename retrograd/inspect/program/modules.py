@@ -57,6 +57,13 @@ def joined(path: str, name: str) -> str:
     return path if name in _HIDDEN else f"{path}.{name}" if path else name
 
 
+def class_name(module: Any) -> str:
+    """Return the name of a module's class; of what a wrapper of a library holds, that of the class in it."""
+    inside = attributes_of(module).get("_modules") or {}
+    held = next((inside[name] for name in _HIDDEN if name in inside), None)
+    return type(module).__name__ if held is None else class_name(held)
+
+
 def held_parameters(module: Any) -> list[tuple[str, Any]]:
     """Return what ``torch.nn.Module.named_parameters`` would; only classes without its tables are called."""
     if "_parameters" not in attributes_of(module):

@@ -118,13 +118,13 @@ def _memory_words(scene: Scene, box: int) -> str:
 
 
 def _parameter_lines(scene: Scene, box: int) -> list[Line]:
-    """Return a line for each parameter on a card: its name as its module knows it, and its shape."""
+    """Return a line for each parameter on a card: its name as the card's module knows it, and its shape."""
     folded, leaves = scene.view.folded, scene.leaves(box)
     original = folded.original
     lines = []
     for row, leaf in enumerate(leaves[:MOST_ROWS]):
         name = labels.clean(original.name[leaf] or "") or "leaf"
-        name = without_module(name, labels.clean(original.scope[leaf]))
+        name = without_module(name, labels.clean(scene.seen.scope[box]))
         use = folded.use_text(scene.view.boxes[box].begin, row)
         mark = MARKS.get(scene.status_of(leaf), "")
         lines.append(Line(f"{mark} {name} {labels.shape_text(original.shape[leaf])}{use}".lstrip(), "p", leaf))
@@ -134,7 +134,7 @@ def _parameter_lines(scene: Scene, box: int) -> list[Line]:
 
 
 def without_module(name: str, scope: str) -> str:
-    """Return a parameter's name as its module knows it: without the longest end of the module's path before it."""
+    """Return a parameter's name as a module around knows it: without the longest end of the module's path before it."""
     parts = scope.replace("/", ".").split(".")
     for start in range(len(parts)):
         around = ".".join(parts[start:]) + "."

@@ -47,9 +47,9 @@ class Graph {
     const found = this.isLeaf(node) && this.of("name", node) ? "" : part(clean(this.of("scope", node)));
     return found === part(this.boxes.path[this.around(card)].split("#")[0]) ? "" : found;
   }
-  // A parameter in the row of a card: its name as its module knows it, since the boxes around say the rest.
-  rowText(leaf) {
-    const name = clean(this.of("name", leaf)) || "leaf", parts = clean(this.of("scope", leaf)).replaceAll("/", ".").split(".");
+  // A parameter in the row of a card: its name as the card's module knows it, since the boxes around say the rest.
+  rowText(card, leaf) {
+    const name = clean(this.of("name", leaf)) || "leaf", parts = clean(this.of("scope", this.atoms.head[card])).replaceAll("/", ".").split(".");
     const around = parts.map((_, at) => `${parts.slice(at).join(".")}.`).find((path) => name.startsWith(path) && name !== path) || "";
     return `${name.slice(around.length)} ${this.of("shape", leaf)}`;
   }

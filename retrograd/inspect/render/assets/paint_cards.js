@@ -120,7 +120,7 @@ const MOST_ROWS_SHOWN = 6, ROW = 16, NOTE_LINE = 15;
 
 function rowsOf(card) {
   const { graph } = state, leaves = graph.rows.get(card) || [];
-  const row = (leaf, at) => [graph.rowText(leaf) + graph.useText(card, at), leaf];
+  const row = (leaf, at) => [graph.rowText(card, leaf) + graph.useText(card, at), leaf];
   if (leaves.length <= MOST_ROWS_SHOWN) return leaves.map(row);
   const shown = leaves.slice(0, MOST_ROWS_SHOWN - 1).map(row);
   return [...shown, [`and ${leaves.length - shown.length} more`, -1]];

@@ -95,7 +95,7 @@ def _with_rows(size: Size, folded: Folded, atom: int) -> Size:
     rows, snapshot = folded.rows[atom], folded.original
     wide = 0.0
     for row, leaf in enumerate(rows[:_MOST_ROWS]):
-        name = without_module(labels.clean(snapshot.name[leaf] or ""), labels.clean(snapshot.scope[leaf]))
+        name = without_module(labels.clean(snapshot.name[leaf] or ""), labels.clean(snapshot.scope[folded.heads[atom]]))
         text = f"{name} {labels.shape_text(snapshot.shape[leaf])}"[:200]
         wide = max(wide, text_width(text + folded.use_text(atom, row), _LINE) + _PAD + 14.0)
     return Size(math.ceil(min(max(size.width, wide), _WIDE)), size.height + _ROW * min(len(rows), _MOST_ROWS) + 4.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from itertools import repeat
 from operator import is_
@@ -102,11 +103,26 @@ def _note(marks: Marks, before: int, after: int, caller: FrameType, rule: Rule, 
     """Note the nodes of one call, and those made since the last one: a custom Function is not seen itself."""
     try:
         if before > marks.end:
-            marks.gap(before, applying_frame(caller, _defines_apply) or marks.line)
+            marks.gap(before, applied_from(caller) or marks.line)
         frame = user_frame(caller) if marks.settled is None else marks.settled.frame
         marks.note(before, after, frame, rule.written or rule.op, in_place=in_place)
     except Exception as problem:
         note_problem(problem)
+
+
+_COMPILED = os.path.join("torch", "_dynamo", "eval_frame.py")
+_CALLING = os.path.join("torch", "nn", "modules", "module.py")
+
+
+def applied_from(caller: FrameType) -> FrameType | None:
+    """Return the user's frame that applied the custom Function which runs; of a compiled region, that called it."""
+    frame = applying_frame(caller, _defines_apply)
+    around = None if frame is None else frame.f_back
+    while around is not None and around.f_code.co_filename.endswith(_CALLING):
+        around = around.f_back
+    if around is not None and around.f_code.co_filename.endswith(_COMPILED):
+        return user_frame(around)  # what is compiled has no lines of its own
+    return frame
 
 
 def _defines_apply(file: str) -> bool:

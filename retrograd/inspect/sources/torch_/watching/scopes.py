@@ -8,12 +8,12 @@ from typing import Any
 
 from .....interpreter import getframe
 from ....program.frames import is_foreign, user_frame
-from ....program.modules import attributes_of, is_training
+from ....program.modules import attributes_of, class_name, is_training
 from ...module_names import Called, Roots, below
 from ...origins import Marks, Settled
 from ..library import LIBRARY
 from ..private import private
-from .mode import put_back, take_off
+from .mode import applied_from, put_back, take_off
 
 _FAST_PATHS = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerEncoder")
 """Modules of torch.nn that compute differently (in eval mode) while any TorchFunctionMode is on."""
@@ -99,7 +99,7 @@ class Scopes:
         """Handle a module that begins to run on this thread; ``stack`` holds the thread's running modules."""
         caller, made = getframe(2), self._counter()
         if made > marks.end:
-            marks.gap(made, marks.line)
+            marks.gap(made, applied_from(caller) or marks.line)
         outer = stack[-1] if stack else None
         around = "" if outer is None else outer.inside
         path = self._roots.path(module, around, caller)
@@ -109,7 +109,7 @@ class Scopes:
         stack.append(running)
         marks.muted = not self._has_grad()
         marks.scope = f"{marks.scope}/{below(path, around)}" if running.under_named else path
-        self._classes[marks.scope] = type(module).__name__
+        self._classes[marks.scope] = class_name(module)
         # What a layer calls is the layer's doing, if it is one of the library's without layers of its own.
         marks.word = type(module).__name__ if marks.settled is not None and not own["_modules"] else ""
 
@@ -183,7 +183,8 @@ class Scopes:
             return
         made = self._counter()
         if made > marks.end:
-            marks.gap(made, marks.line, in_place=in_place)
+            # What nobody saw being called, such as the region that torch.compile made of the module.
+            marks.gap(made, marks.line or user_frame(getframe(2)), in_place=in_place)
         while stack:
             entry = stack.pop()
             entry.leave(marks)
