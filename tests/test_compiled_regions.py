@@ -20,6 +20,7 @@ PROGRAM = """
 import json, torch
 from retrograd.inspect.process.recorder import recording
 from retrograd.inspect.diagnosis import diagnose
+from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.recording.unseen import sentences
 
 class Net(torch.nn.Module):
@@ -45,6 +46,9 @@ for eager in (False, True):
         found[f"results {eager}"] = train()
     found[f"kinds {eager}"] = [(one.kind, one.line, one.message) for one in diagnose(recorded)]
     found[f"said {eager}"] = sentences([recorded])
+    found[f"lines {eager}"] = sorted({one.line for one in recorded.graphs[0].source if one})
+    found[f"classes {eager}"] = recorded.graphs[0].classes
+    found[f"drawn {eager}"] = renderer_for("tree").render(recorded, RenderOptions())
     found[f"leaves {eager}"] = sorted(name for name in recorded.graphs[0].name if name)
 found["after"] = train()
 with recording(level="full") as recorded:
@@ -83,6 +87,15 @@ def test_parameters_have_the_paths_of_their_modules(found: Any) -> None:
     """What the wrapper calls the module that it holds is no part of a name."""
     assert {"inner.weight", "inner.bias", "outer.weight", "outer.bias"} <= set(found["leaves False"])
     assert "fast.inner.weight and fast.inner.bias" in found["kinds True"][0][2]
+
+
+def test_a_region_is_drawn_at_the_line_that_calls_it(found: Any) -> None:
+    """Its card has that line, the class that was compiled, and parameters by their paths within it."""
+    (line,) = found["lines False"]
+
+    assert PROGRAM.splitlines()[line - 1].strip() == "loss = fast(torch.ones(2, 4)).sum()"
+    assert found["classes False"]["fast"] == "Net"
+    assert "outer.weight 1×8" in found["drawn False"]
 
 
 def test_lines_are_seen_when_it_runs_uncompiled(found: Any) -> None:

@@ -438,6 +438,25 @@ def lines_beside_cards(page: Browser) -> int:
     return len(lines)
 
 
+def test_lines_keep_apart_at_the_frame_of_a_box_opened_by_hand(chromium: Browser, tmp_path: Path) -> None:
+    """Two lanes that pass a box leave it by two ports; where one forks into both they come in by one."""
+    operators = "Sin Cos Exp Log Tan Abs Sqrt Erf Neg Pow".split()
+    rows = [("Add", ""), *[(name, "net" if 2 <= at < 8 else "") for at, name in enumerate(operators)]]
+    edges = [(0, 1), (0, 2), *[(node, node + 2) for node in range(1, 9)], (1, 4)]
+    chromium.open(write(tmp_path, snapshot(rows, sorted(edges)), max_boxes=1))
+    chromium.run("retrograd.choose('b1')")
+    chromium.press("Enter")
+    (frame,) = [spot for spot in chromium.run("retrograd.cards()") if spot[0] == "b1"]
+    ports: dict[float, set[float]] = {frame[3]: set(), frame[5]: set()}
+    for _, points in chromium.run("retrograd.lines()"):
+        for x, y in (points[:2], points[-2:]):
+            if y in ports:
+                ports[y].add(round(x))
+
+    assert [len(found) for found in ports.values()] == [1, 2]
+    quiet(chromium)
+
+
 def skipping(count: int) -> Graph:
     """A chain in modules of five with a connection over every three operators."""
     rows = [(f"Op{at}", f"net/m{at // 5}") for at in range(count)]

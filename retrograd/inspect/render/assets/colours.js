@@ -152,7 +152,7 @@ function marksInSight() {
     for (const [severity] of state.notes.get(card) || []) used.add(severity);
   }
   if (scene.openBoxes.length) used.add("frame");
-  if (scene.openBoxes.some((box) => boxes.repeats[box] > 1)) used.add("pile");
+  if (scene.openBoxes.some((box) => state.block[box] >= 0)) used.add("pile");
   if ((graph.hasGhosts || graph.cutWords.size) && links.some(isCut)) used.add("cut");
   if (links.some((link) => graph.links.count[link] > 1)) used.add("counted");
   return used;

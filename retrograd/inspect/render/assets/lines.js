@@ -25,18 +25,18 @@ function turnHalfWay(points, at) {
 function linkEnds(scene, link) {
   const { graph } = scene, box = graph.links.box[link];
   if (box < 0) { const found = rawPoints(graph, link); return [...found.slice(0, 2), ...found.slice(-2)]; }
-  const [x0, y0] = linkEnd(scene, scene.sourceOf(link), box, true);
-  const [x1, y1] = linkEnd(scene, scene.targetOf(link), box, false);
+  const [x0, y0] = linkEnd(scene, scene.sourceOf(link), box, true, link);
+  const [x1, y1] = linkEnd(scene, scene.targetOf(link), box, false, link);
   return [x0, y0, x1, y1];
 }
 
-function linkEnd(scene, card, box, leaves) {
+function linkEnd(scene, card, box, leaves, link) {
   const { graph, x, y, width, height } = scene;
   if (card < 0) {
     const around = graph.boxCard(box);
-    return card === EXIT ? [x[around] + scene.port(box, "exit"), y[around] + height[around]] : [x[around] + scene.port(box, "entry"), y[around]];
+    return card === EXIT ? [x[around] + scene.port(box, "exit", link), y[around] + height[around]] : [x[around] + scene.port(box, "entry", link), y[around]];
   }
-  const port = scene.isOpen(card) ? scene.port(graph.boxOf(card), leaves ? "exit" : "entry") : width[card] / 2;
+  const port = scene.isOpen(card) ? scene.port(graph.boxOf(card), leaves ? "exit" : "entry", link) : width[card] / 2;
   return [x[card] + port, y[card] + (leaves ? height[card] : 0)];
 }
 

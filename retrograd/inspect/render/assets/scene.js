@@ -19,6 +19,7 @@ class Scene {
     }
     this.cards = Int32Array.from(this.cards);
     this.links = Int32Array.from(this.links);
+    this.ports = this.standing ? null : new Ports(this);
     this.grid = new Grid(this);
   }
   // What Python placed, as long as nothing has been opened or closed.
@@ -36,7 +37,8 @@ class Scene {
     const card = this.graph.boxCard(box);
     return [this.x[card], this.y[card] + (box ? HEADER : 0)];
   }
-  port(box, side) { return this.boxes.port(box, side); }
+  // Where a link passes the frame of an open box, from its left side.
+  port(box, side, link) { return this.boxes.port(box, side) + (this.ports?.shift(box, side, link) ?? 0); }
   addBox(box) {
     const [left, top] = this.origin(box), moved = left || top;
     for (const card of this.graph.inside.row(box)) {

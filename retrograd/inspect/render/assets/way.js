@@ -71,21 +71,24 @@ function hops(from, to) {
   return scene.standing ? [`-1 ${scene.visible(upper)} ${scene.visible(lower)}`] : steps(graph, upper, lower);
 }
 
-function steps(graph, source, target) {
+const steps = (graph, source, target) => hopsOf(graph, source, target).flat();
+
+// The links by which a line leaves boxes, the last of them between two cards of one box; then those by which it enters others.
+function hopsOf(graph, source, target) {
   const depth = (box) => { let count = 0; for (; box > 0; box = graph.boxes.parent[box]) count++; return count; };
-  const pairs = [];
-  if (source === target) return pairs;
+  const out = [], into = [];
+  if (source === target) return [out, into];
   let upper = graph.boxes.ofAtom[source], lower = graph.boxes.ofAtom[target];
   while (upper !== lower) {
     if (depth(upper) >= depth(lower)) {
-      pairs.push(`${upper} ${source} ${EXIT}`);
+      out.push(`${upper} ${source} ${EXIT}`);
       source = graph.boxCard(upper);
       upper = graph.boxes.parent[upper];
     } else {
-      pairs.push(`${lower} ${ENTRY} ${target}`);
+      into.unshift(`${lower} ${ENTRY} ${target}`);
       target = graph.boxCard(lower);
       lower = graph.boxes.parent[lower];
     }
   }
-  return [...pairs, `${upper} ${source} ${target}`];
+  return [[...out, `${upper} ${source} ${target}`], into];
 }
