@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.layout import Box, Layout, Size, bands, layered, layers
 from retrograd.inspect.layout.net import net_of
+from retrograd.inspect.layout.pages import Screen
 from retrograd.inspect.layout.ranks import longest_path_ranks
 
 CARD = Size(120, 60)
@@ -309,7 +310,7 @@ def test_rows_pages_and_lanes_keep_the_promises(shape: tuple[int, Pairs], data: 
     count, pairs = shape
     cards = data.draw(st.lists(sizes, min_size=count, max_size=count))
     with mock.patch.object(bands, "_WIDEST", 500.0), mock.patch.object(layers, "_SPARE", -3 * count):
-        made = layered.layout_net(net_of(graph(count, pairs)), cards, [30.0] * len(pairs), Size(600.0, 400.0))
+        made = layered.layout_net(net_of(graph(count, pairs)), cards, [30.0] * len(pairs), Screen(600.0, 400.0))
 
     assert overlapping(made.boxes) == []
     for edge, (source, target) in enumerate(pairs):

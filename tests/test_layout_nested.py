@@ -204,3 +204,19 @@ def test_heads_of_a_frame_stand_in_the_order_of_the_sums_above(heads: tuple[int,
     lines = [points for points, source in zip(made.edges, seen.sources, strict=True) if 2 <= source < 5]
 
     assert sorted(lines, key=lambda points: points[0]) == sorted(lines, key=lambda points: points[-1])
+
+
+def test_a_drawing_fits_what_is_in_sight_although_many_lines_run_on() -> None:
+    """A tall frame that many lines pass stands in columns where the whole is to be seen at once, and only there."""
+    names = ("Sin", "Cos", "Exp", "Log", "Tan")
+    rows = [(names[node % 5] + "x" * (node % 7), "net" if node > 1 else "") for node in range(40)]
+    pairs = sorted({(a, b) for a in range(40) for b in (a + 1, a + 9, a + 20) if b < 40})
+    folded = fold(snapshot(rows, pairs))
+    seen = view(folded, everything(folded).opened, everything(folded).unrolled)
+    cards, sight = [Size(90.0, 40.0)] * len(seen.boxes), Size(2000.0, 1500.0)
+    usual, fitted = layout(seen, cards), layout(seen, cards, sight=sight)
+
+    assert usual.height > sight.height
+    assert (fitted.height <= sight.height, fitted.width <= sight.width) == (True, True)
+    assert_nested(seen, fitted)
+    assert_joined(seen, fitted)

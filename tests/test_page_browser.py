@@ -440,7 +440,7 @@ def lines_beside_cards(page: Browser) -> int:
 
 def test_lines_keep_apart_at_the_frame_of_a_box_opened_by_hand(chromium: Browser, tmp_path: Path) -> None:
     """Two lanes that pass a box leave it by two ports; where one forks into both they come in by one."""
-    operators = "Sin Cos Exp Log Tan Abs Sqrt Erf Neg Pow".split()
+    operators = ["Sin", "Cos", "Exp", "Log", "Tan", "Abs", "Sqrt", "Erf", "Neg", "Pow"]
     rows = [("Add", ""), *[(name, "net" if 2 <= at < 8 else "") for at, name in enumerate(operators)]]
     edges = [(0, 1), (0, 2), *[(node, node + 2) for node in range(1, 9)], (1, 4)]
     chromium.open(write(tmp_path, snapshot(rows, sorted(edges)), max_boxes=1))

@@ -16,7 +16,7 @@ from .coordinates import place
 from .layers import Layered, build
 from .net import Net, net_of
 from .ordering import reduce_crossings
-from .pages import SCREEN, cut_into_pages
+from .pages import SCREEN, Screen, cut_into_pages
 from .sheet import Lane, Placed, Sheet, close_up, lay_out_pages, layer_extents
 from .spacing import spread
 
@@ -309,7 +309,7 @@ def layout(snapshot: Graph, sizes: Sequence[Size], label_widths: Sequence[float]
 
 
 def layout_net(
-    net: Net, sizes: Sequence[Size], label_widths: Sequence[float] | None = None, screen: Size = SCREEN
+    net: Net, sizes: Sequence[Size], label_widths: Sequence[float] | None = None, screen: Screen = SCREEN
 ) -> Layout:
     """Place and route a net, in columns where it is too tall for the ``screen``; ports have boxes without height."""
     if not len(net):

@@ -17,7 +17,7 @@ from .layered import layout_net
 from .layers import build
 from .net import Net
 from .ordering import reduce_crossings
-from .pages import ALMOST, SCREEN, fill
+from .pages import ALMOST, SCREEN, Screen, fill
 
 
 class End(NamedTuple):
@@ -96,9 +96,11 @@ class Part:
 
 HEADER = 26.0
 """Room for the title of a frame."""
-_ENDLESS = Size(float("inf"), float("inf"))
+_ENDLESS = Screen(float("inf"), float("inf"))
 _WITHIN = 1400.0
 """Width of the screen that a frame should fit in a drawing that is too tall,"""
+_CHEAP = 0.08
+"""What lines cost that run on in another column, where a drawing is to be seen as a whole."""
 _HEIGHTS = (750.0, 600.0, 900.0)
 """and its heights that are tried (in large drawings only the first); the best one counts."""
 _APART = 8
@@ -136,11 +138,13 @@ def layout(
     label_widths: Sequence[float] | None = None,
     title_widths: Sequence[Title] | None = None,
     strands: Sequence[int] | None = None,
+    sight: Size | None = None,
 ) -> NestedLayout:
     """Place the boxes of a view, cards of the given ``sizes``, in their frames, and route its edges.
 
     ``label_widths`` keeps edges so far apart that their labels have room; frames are as wide as ``title_widths``.
-    ``strands`` are edges of different looks: only those of one strand and one value share their way.
+    ``strands`` are edges of different looks: only those of one strand and one value share their way.  ``sight`` is what
+    the whole should fit, if it can: rather than be larger it has more lines from column to column.
     No recursion; linear but for the depth of frames.
     """
     values = _kept_apart(view.values(), view.targets)
@@ -156,7 +160,9 @@ def layout(
     best = work.placed(_ENDLESS, _ENDLESS)
     if best.sizes[0].height > ALMOST * SCREEN.height:
         heights = _HEIGHTS if len(view.boxes) <= _FEW else _HEIGHTS[:1]
-        best = min((work.placed(Size(_WITHIN, height), SCREEN) for height in heights), key=_Placing.cost)
+        best = work.best(heights)
+        if sight and _fills(best, sight) > 1:
+            best = min(best, work.best(heights, _CHEAP), key=lambda placing: _fills(placing, sight))
     return work.assembled(best)
 
 
@@ -195,6 +201,12 @@ class _Placing:
     def cost(self) -> float:
         """Return how many screens the whole fills the longer way, and what all cuts cost."""
         return fill(*self.sizes[0], SCREEN) + sum(layout.cuts for layout in self.layouts)
+
+
+def _fills(placing: _Placing, sight: Size) -> float:
+    """Return how many times a drawing fills what is in sight, the longer way."""
+    width, height = placing.sizes[0]
+    return fill(width, height, sight)
 
 
 def _beside(title: Title, entries: list[float], width: float) -> tuple[float, float, float]:
@@ -249,6 +261,11 @@ class _Nested:
         meeting, _ = out.pop(), into.pop()
         return out, meeting, into
 
+    def best(self, heights: Sequence[float], line: float = SCREEN.line) -> _Placing:
+        """Lay out all frames in columns of some of these heights; ``line`` is what lines through a cut cost."""
+        around = SCREEN._replace(line=line)
+        return min((self.placed(Screen(_WITHIN, height, line), around) for height in heights), key=_Placing.cost)
+
     def split_edges(self, label_widths: Sequence[float], values: Sequence[int]) -> None:
         """Divide every edge into the pieces of its way: out of frames, across, into frames."""
         twins: dict[tuple[int, int], int] = {}
@@ -291,7 +308,7 @@ class _Nested:
             ordered = sorted(inner.tops, key=lambda port, frame=frame: coming.get((frame, port), 0))  # type: ignore[misc]
             inner.tops = {port: number for number, port in enumerate(ordered)}
 
-    def placed(self, within: Size, around: Size) -> _Placing:
+    def placed(self, within: Screen, around: Screen) -> _Placing:
         """Lay out all frames: inner ones fit the screen ``within`` if they can, the whole drawing ``around``."""
         count = len(self.parts)
         placing = _Placing([Layout([], [], 0.0, 0.0)] * count, [0.0] * count, [Size(0.0, 0.0)] * count, [0.0] * count)
@@ -299,7 +316,7 @@ class _Nested:
             self._lay_out(placing, number, within if number else around)
         return placing
 
-    def _lay_out(self, placing: _Placing, number: int, screen: Size) -> None:
+    def _lay_out(self, placing: _Placing, number: int, screen: Screen) -> None:
         """Lay out one frame, whose inner frames have been laid out."""
         part = self.parts[number]
         sizes = [self.sizes[inner] if kind == "box" else placing.sizes[inner] for kind, inner in part.members]

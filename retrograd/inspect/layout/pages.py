@@ -5,18 +5,27 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from .bands import Bands
 from .base import Size
 
-SCREEN = Size(1500.0, 840.0)
+
+class Screen(NamedTuple):
+    """What a reader sees at once, and what lines that run on in another column cost him."""
+
+    width: float
+    height: float
+    line: float = 0.25
+    """What twice as many lines through a cut cost, in screens."""
+
+
+SCREEN = Screen(1500.0, 840.0)
 """What a reader sees at once below a caption."""
 ALMOST = 1.12
 """Sheets that a drawing may be tall without being cut: scrolling a little is easier than following a turn."""
 _TURN = 0.15
-"""What a cut costs, in screens,"""
-_LINE = 0.25
-"""and what twice as many lines through it cost."""
+"""What a cut costs, in screens."""
 _MOST = 12
 """Numbers of pages that are tried; of a drawing that needs more, only the best shape counts."""
 _NEVER = 1e6
@@ -29,7 +38,11 @@ _HEADROOM = 60.0
 
 
 def cut_into_pages(
-    bands: Bands, extents: Sequence[tuple[float, float]], passing: Sequence[float], screen: Size, ports: tuple[int, int]
+    bands: Bands,
+    extents: Sequence[tuple[float, float]],
+    passing: Sequence[float],
+    screen: Screen,
+    ports: tuple[int, int],
 ) -> float:
     """Move the layers of a tall drawing into pages side by side, each starting at the top.
 
@@ -37,7 +50,7 @@ def cut_into_pages(
     ``ports`` are the layers at the top and bottom that hold nothing but ports, which no page is made of.
     Returns what the cuts cost a reader, in screens.
     """
-    costs = _cut_costs(passing, ports)
+    costs = _cut_costs(passing, ports, screen.line)
     last_layers = _best_ends(bands, extents, costs, screen)
     start, page = 0.0, 0
     for number, bottom in enumerate(bands.bottoms):
@@ -48,7 +61,9 @@ def cut_into_pages(
     return sum(costs[end] for end in last_layers)
 
 
-def _best_ends(bands: Bands, extents: Sequence[tuple[float, float]], costs: Sequence[float], screen: Size) -> list[int]:
+def _best_ends(
+    bands: Bands, extents: Sequence[tuple[float, float]], costs: Sequence[float], screen: Screen
+) -> list[int]:
     """Return the last layer of every page but the last, for the pages that are the easiest to read."""
     height = bands.bottoms[-1] if bands.bottoms else 0.0
     if height <= ALMOST * screen.height:
@@ -63,9 +78,9 @@ def _best_ends(bands: Bands, extents: Sequence[tuple[float, float]], costs: Sequ
     return min(tried, key=lambda ends: _cost(bands, extents, costs, screen, ends))
 
 
-def _cut_costs(passing: Sequence[float], ports: tuple[int, int]) -> list[float]:
+def _cut_costs(passing: Sequence[float], ports: tuple[int, int], line: float) -> list[float]:
     """Return what a cut below each layer costs; the last layer ends the last page anyway."""
-    costs = [_TURN + _LINE * math.log2(max(lines, 1.0)) for lines in passing]
+    costs = [_TURN + line * math.log2(max(lines, 1.0)) for lines in passing]
     for number in {*range(ports[0]), len(costs) - 2} if ports[1] else range(ports[0]):
         costs[number] += _NEVER
     costs[-1] = 0.0
@@ -98,7 +113,7 @@ def _cheapest_ends(bands: Bands, limit: float, costs: Sequence[float]) -> list[i
 
 
 def _cost(
-    bands: Bands, extents: Sequence[tuple[float, float]], costs: Sequence[float], screen: Size, ends: list[int]
+    bands: Bands, extents: Sequence[tuple[float, float]], costs: Sequence[float], screen: Screen, ends: list[int]
 ) -> tuple[float, float]:
     """Return how many screens a drawing cut like this fills the longer way with what its cuts cost; then its height."""
     firsts, lasts = [0, *(end + 1 for end in ends)], [*ends, len(bands.tops) - 1]
@@ -108,7 +123,7 @@ def _cost(
     return fill(wide, tall, screen) + sum(costs[end] for end in ends), tall
 
 
-def fill(width: float, height: float, screen: Size) -> float:
+def fill(width: float, height: float, screen: Screen | Size) -> float:
     """Return how many screens a drawing fills in its longer direction; all that fit count the same."""
     return max(width / screen.width, height / screen.height, 1.0)
 

@@ -3,7 +3,7 @@
 const stage = byId("stage"), canvas = byId("canvas"), outside = byId("outside");
 const view = { x: 0, y: 0, scale: 1, moved: false };  // moved: by the reader, so that it stays when the window changes
 const NEAREST = 4, PAD = 24;
-const TOLD_FROM = 0.42;  // scale from which a drawing as a whole tells enough: titles are written larger there
+const TOLD_FROM = 0.38;  // scale from which a drawing as a whole tells enough: titles are written from there on (TEXT_FROM), and larger
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
 const fitScale = () => {

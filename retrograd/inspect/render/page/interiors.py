@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...fold import Folded
 from ...layout import Layout, Point, Size, coarse, layered
 from ...layout.net import Net
+from ...layout.pages import Screen
 from ...layout.text_size import text_width
 from ...progress import tick
 from .. import labels
@@ -22,7 +23,7 @@ from .links import ENTRY, EXIT, Links
 
 _CAREFUL = 12_000
 """Cards of one box up to which lines are routed and crossings reduced."""
-_ENDLESS = Size(float("inf"), float("inf"))
+_ENDLESS = Screen(float("inf"), float("inf"))
 """What a box may fill: the page itself puts its rows in columns, for it knows which boxes are open."""
 _EFFORT = 10_000
 """Cards and links laid out carefully in one graph, outer boxes first; equal boxes are laid out once."""

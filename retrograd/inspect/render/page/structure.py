@@ -110,6 +110,8 @@ def group_sizes(groups: Groups) -> list[Size]:
     ]
 
 
+_SIGHT = Size(2080.0, 1570.0)
+"""What a page shows at once with titles that can be read (``TOLD_FROM`` in view.js), in a window of usual size."""
 _MOST = 300
 """Cards of a first picture; a larger one is placed by the page itself."""
 _LABEL_SIZE, _FRAME_SIZE = 9.5, 12.0
@@ -172,7 +174,12 @@ def _picture(seen: View, groups: Groups, sizes: list[Size], cuts: dict[int, str]
     titles = [_frame_title(groups.names[box], _PAGER * (groups.repeats[box] > 1)) for box in frames]
     widths = [text_width(word, _LABEL_SIZE) for word in words]
     layout = nested.layout(
-        seen, [sizes[card] for card in cards], widths, [nested.Title(0.0), *titles], [bool(word) for word in cut]
+        seen,
+        [sizes[card] for card in cards],
+        widths,
+        [nested.Title(0.0), *titles],
+        [bool(word) for word in cut],
+        sight=_SIGHT,
     )
     numbers = np.asarray(cards, dtype=np.int64)
     columns = [np.asarray(column, dtype=np.int64) for column in (seen.sources, seen.targets, seen.edges, seen.counts)]
