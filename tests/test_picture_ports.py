@@ -14,6 +14,8 @@ from retrograd.inspect.fold import everything, first_opening, fold, view
 from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.layout import Size, nested
 from retrograd.inspect.render import RenderOptions, labels
+from retrograd.inspect.render.card_words import box_words
+from retrograd.inspect.render.reached import unreached_words
 from retrograd.inspect.render.scene import scene
 from retrograd.inspect.render.titles import titles, writes_in_place
 
@@ -217,3 +219,44 @@ def test_outputs_within_a_repeated_block_stay_apart(torch: Any) -> None:
     rows = scene(graph_of(lambda: sum(part.exp().sin().sum() for part in (steps * 2).unbind(0))), RenderOptions())
     joined = [label for label, count in zip(rows.edge_labels, rows.view.counts, strict=True) if count > 1]
     assert not any("output" in label for label in joined)
+
+
+SHARED = {
+    "w[:, 0]": True,
+    "torch.narrow(w, 1, 0, 2)": True,
+    "w[torch.tensor([0, 2])]": False,
+    "w[w > 0]": False,
+    "w.index_select(0, torch.tensor([0, 2]))": False,
+    "torch.tanh(w)": False,
+}
+
+
+@pytest.mark.parametrize("line", SHARED)
+def test_only_what_shares_memory_is_called_a_view(torch: Any, line: str) -> None:
+    """Indices copy what slices share, although both are written in brackets."""
+    w = torch.ones(3, 6, requires_grad=True) * 2
+    drawn = scene(graph_of(lambda: (eval(line, {"torch": torch, "w": w}) * 3).sum()), RenderOptions())
+    said = [row.text for box in range(len(drawn.seen)) for row in box_words(drawn, box)[2]]
+
+    assert ("view" in said) == SHARED[line]
+
+
+def test_a_layer_that_took_two_operators_is_one_card(torch: Any) -> None:
+    """A linear layer of a batch that lies otherwise in memory is a product and a sum, and still a layer."""
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 2))
+    batch = torch.ones(3, 2, 4).transpose(0, 1)
+    drawn = scene(graph_of(lambda: model(batch).transpose(0, 1).sum()), RenderOptions())
+
+    names = [box_words(drawn, box)[0] for box in range(len(drawn.seen))]
+    assert not {"mm", "matmul", "addmm"} & set(names)
+    assert sum("Linear" in name for name in names) == 2
+
+
+def test_many_parameters_without_a_gradient_are_said_by_module() -> None:
+    """Those of one module are said by the innermost one around all; a few are named one by one."""
+    teacher = [f"teacher.layers.{number}.weight 4×4" for number in range(12)]
+
+    assert unreached_words(teacher) == "No gradient: teacher.layers (12 parameters). Ask why: retrograd diagnose"
+    assert "teacher.layers (12 parameters), gate 3." in unreached_words([*teacher, "gate 3"])
+    assert "teacher.layers.0.weight 4×4, teacher.layers.1.weight 4×4." in unreached_words(teacher[:2])

@@ -15,6 +15,8 @@ SOFT = 2
 """and the factor by which that may be exceeded for a scope with most of the graph, which closed would show nothing."""
 SMALL = 30
 """Atoms up to which a graph is shown whole."""
+_LAYER = 3
+"""Atoms of a layer that is not opened: its name says more than they do."""
 DEEPEST = 4
 """Nested frames that a drawing opens by itself: more of them take room and are hard to read."""
 
@@ -40,9 +42,9 @@ def first_opening(folded: Folded, max_boxes: int | None = None) -> Opening:
     if max_boxes is not None and len(folded) <= max_boxes:
         return everything(folded)
     if max_boxes is None and len(folded) <= SMALL:
-        return _as_deep_as_is_read(folded, everything(folded))
+        return _as_is_read(folded, everything(folded))
     chosen = _outer_first(folded, max_boxes or MAX_BOXES, 1 if max_boxes is not None else SOFT)
-    return chosen if max_boxes is not None else _as_deep_as_is_read(folded, chosen)
+    return chosen if max_boxes is not None else _as_is_read(folded, chosen)
 
 
 def _outer_first(folded: Folded, limit: int, soft: int) -> Opening:
@@ -56,6 +58,8 @@ def _outer_first(folded: Folded, limit: int, soft: int) -> Opening:
     while waiting:
         number = waiting.popleft()
         scope = folded.scopes[number]
+        if _is_one_layer(folded, number):
+            continue
         inner = number
         if scope.kind == "repeat":
             if not scope.children:
@@ -69,13 +73,25 @@ def _outer_first(folded: Folded, limit: int, soft: int) -> Opening:
     return chosen
 
 
-def _as_deep_as_is_read(folded: Folded, chosen: Opening) -> Opening:
-    """Close open scopes inside more than ``DEEPEST`` others; a repeat and its block count as one."""
+def _as_is_read(folded: Folded, chosen: Opening) -> Opening:
+    """Close open scopes that are one layer or inside more than ``DEEPEST`` others; a repeat and its block are one."""
     depths = [0] * len(folded.scopes)
     for number, scope in enumerate(folded.scopes):
         if number:
             depths[number] = depths[scope.parent] + (folded.scopes[scope.parent].kind != "repeat")
-    return Opening((number for number in chosen.opened if depths[number] <= DEEPEST), chosen.unrolled)
+    kept = (number for number in chosen.opened if depths[number] <= DEEPEST and not _is_one_layer(folded, number))
+    return Opening(kept, chosen.unrolled)
+
+
+def _is_one_layer(folded: Folded, number: int) -> bool:
+    """Whether a scope is a layer of a library that took few operators: its class is what the program called.
+
+    A linear layer of a batch of sequences is a product and a sum, and its name says both.
+    """
+    scope = folded.scopes[number]
+    if scope.kind != "module" or scope.children or len(scope) > _LAYER:
+        return False
+    return folded.class_of(number) in {folded.operator(atom) for atom in range(scope.begin, scope.end)} - {""}
 
 
 def expand(folded: Folded, chosen: Opening, paths: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from .table import BOUNDS, END, FLAT, METHODS, SPELLINGS, TRAITS
 from .traits import Trait
 
-__all__ = ["END", "Operator", "Trait", "canonical", "inplace", "is_a", "operator", "traits_of"]
+__all__ = ["END", "Operator", "Trait", "canonical", "inplace", "is_a", "is_view", "operator", "traits_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,9 @@ _FAMILIES = ("foreach_", "fused_", "special_", "linalg_", "fft_")
 """Prefixes that say where a function is defined, not what it does."""
 _UPDATES = _words("add sub mul truediv div floordiv mod pow matmul and or xor lshift rshift")
 """Python's operators that have a form such as ``+=``."""
+
+_COPYING = _words("index unsafeview unsafechunk unsafesplit unsafesplitwithsizes")
+"""ATen's names for what is spelled like a view and copies: ``x[indices]``."""
 
 _OF_NODE = re.compile(r"(?:.*::)?(\w+?)Backward\d+$")
 _CALLED = re.compile(r"[\w.:]+")
@@ -137,3 +140,9 @@ def traits_of(name: str) -> frozenset[Trait]:
 def is_a(name: str, *traits: Trait) -> bool:
     """Whether an operator has one of these traits."""
     return not operator(name).traits.isdisjoint(traits)
+
+
+def is_view(name: str) -> bool:
+    """Whether the result of an operator, by its node's name, shares memory with its operand."""
+    of_node = _OF_NODE.match(name)
+    return is_a(name, Trait.VIEW) and (of_node is None or of_node[1].lower() not in _COPYING)

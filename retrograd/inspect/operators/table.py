@@ -73,6 +73,7 @@ ldl_factor ldl_factor_ex
 le less_equal
 lgamma gammaln
 logsigmoid log_sigmoid log_sigmoid_forward
+lstm mkldnn_rnn_layer
 lt less
 lu_factor lu_factor_ex lu_with_info
 matmul rmatmul imatmul

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..operators import Trait, is_a
+from ..operators import is_view
 from . import labels
-from .marks import Note
+from .marks import GHOST, Note
 from .scene import MOST_ROWS, Scene
 from .titles import writes_in_place
 
@@ -88,7 +88,7 @@ def _atom_words(scene: Scene, box: int, root_name: str) -> tuple[str, str, list[
     seen, frame = scene.seen, scene.view.boxes[box].frame
     card = labels.node_text(seen, box)
     named_by_title = card.title == card.name
-    inner = _below(card.scope, _frame_path(scene, frame))
+    inner = _below(card.scope, _frame_path(scene, frame)).replace("/", ".")
     ending = card.op[len(card.title) :] if card.op.startswith(card.title) else ""
     if not scene.plain:
         use = scene.view.folded.use_text(scene.view.boxes[box].begin)
@@ -114,7 +114,7 @@ def _memory_words(scene: Scene, box: int) -> str:
     """Return what a call does to memory that others share, in words."""
     if writes_in_place(scene.seen, box):
         return "writes in place"
-    return "view" if is_a(scene.seen.op[box], Trait.VIEW) else ""
+    return "view" if scene.seen.kind[box] != GHOST and is_view(scene.seen.op[box]) else ""
 
 
 def _parameter_lines(scene: Scene, box: int) -> list[Line]:

@@ -10,6 +10,9 @@ from ..recording.events import Recording
 from .labels import clean, shape_text
 
 _MOST_NAMED = 6
+"""Parameters that are named one by one; of more their modules are,"""
+_MOST_GROUPS = 3
+"""as far in as there are no more than so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,27 @@ class Reached:
 
 
 def unreached_words(without: Sequence[str]) -> str:
-    """Return which parameters get no gradient, and how to find out why."""
-    named, rest = ", ".join(without[:_MOST_NAMED]), len(without) - _MOST_NAMED
-    more = f" and {rest:,} more" if rest > 0 else ""
-    return f"No gradient: {named}{more}. Ask why: retrograd diagnose"
+    """Return which parameters get no gradient, many of them by their modules, and how to find out why."""
+    named = list(without) if len(without) <= _MOST_NAMED else _by_module(without)
+    return f"No gradient: {', '.join(named)}. Ask why: retrograd diagnose"
+
+
+def _by_module(words: Sequence[str]) -> list[str]:
+    """Return what the innermost modules are called that hold all of many parameters and are few, and of how many."""
+    deepest = max(word.count(".") for word in words)
+    found: dict[str, list[str]] = {}
+    for depth in range(1, deepest + 1):
+        groups: dict[str, list[str]] = {}
+        for word in words:
+            groups.setdefault(".".join(word.split(".")[:depth]), []).append(word)
+        if found and len(groups) > _MOST_GROUPS:
+            break
+        found = groups
+    named = [
+        inside[0] if len(inside) == 1 else f"{path} ({len(inside):,} parameters)" for path, inside in found.items()
+    ]
+    rest = sum(map(len, list(found.values())[_MOST_NAMED:]))
+    return named[:_MOST_NAMED] + [f"{rest:,} more"] * (rest > 0)
 
 
 def reached(recording: Recording) -> list[Reached | None]:
