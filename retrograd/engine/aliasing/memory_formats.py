@@ -36,7 +36,7 @@ def strides_in(shape: Sequence[int], wanted: memory_format) -> Strides:
         return contiguous_strides(tuple(shape))
     order = _CHANNELS_LAST[wanted]
     if len(shape) != len(order):
-        raise RuntimeError(f"required rank {len(order)} tensor to use {wanted.removeprefix('torch.')} format")
+        raise RuntimeError(f"required rank {len(order)} tensor to use {str(wanted).removeprefix('torch.')} format")
     strides, step = [0] * len(order), 1
     for dim in order:
         strides[dim] = step
@@ -66,6 +66,12 @@ def format_of(array: Array) -> memory_format:
         if array.ndim == len(order) and _ascends(array.shape, element_strides(array), order):
             return wanted
     return contiguous_format
+
+
+def common_format(arrays: Sequence[Array]) -> memory_format:
+    """The format of all arrays; the contiguous one where there are several."""
+    first = format_of(arrays[0])
+    return first if all(format_of(a) is first for a in arrays[1:]) else contiguous_format
 
 
 def _ascends(shape: Sequence[int], strides: Strides, order: Sequence[int]) -> bool:

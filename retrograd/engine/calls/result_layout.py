@@ -13,6 +13,7 @@ import numpy as np
 
 from ..aliasing.memory_formats import (
     column_strides,
+    common_format,
     copied_with,
     dense_strides,
     fastest_first,
@@ -61,6 +62,11 @@ def _in_format(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, 
     return strides_in(shape, wanted) if len(shape) == operands[0].ndim else contiguous_strides(shape)
 
 
+def _in_common_format(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...]:
+    """Strides in the memory format of all operands, in rows where they have several."""
+    return strides_in(shape, common_format(operands))
+
+
 def _in_any_format(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...]:
     """Strides in the memory format of an image, or of the weight that it meets; of a volume in that of the volume."""
     either = len(shape) == 4 and contiguous_format is format_of(operands[0])
@@ -84,7 +90,8 @@ def _in_columns(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int,
 
 
 _RULES: dict[str, Callable[[tuple[int, ...], Sequence[Array]], tuple[int, ...]]] = {
-    "operands": _iterated, "copy": _as_copied, "format": _in_format, "formats": _in_any_format, "rows": _in_rows,
+    "operands": _iterated, "copy": _as_copied, "format": _in_format, "formats": _in_any_format,
+    "joined": _in_common_format, "rows": _in_rows,
     "columns": _in_columns, "swapped": _iterated_backwards,
 }  # fmt: skip
 

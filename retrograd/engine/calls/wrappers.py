@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.argument_checks import refuse_pinned
 from ..core.base import TensorBase
 from ..core.devices import check_present, is_meta
 from .out_argument import write_out
@@ -72,6 +73,8 @@ class _Published(KindCheck):
     def respelled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """A call's arguments under the function's own names; the list ``rest`` is spread out."""
         named = {self.also.get(key, key): value for key, value in kwargs.items() if key != "pin_memory"}
+        if kwargs.get("pin_memory"):
+            refuse_pinned(self.name, kwargs["pin_memory"])
         if named.get("device") is not None:
             check_present(named["device"])
         if self.rest in named:

@@ -38,3 +38,12 @@ def check_scalar_type(found: np.dtype[Any], wanted: np.dtype[Any] | type[np.gene
     """``RuntimeError`` in torch's words for a tensor of another dtype than its place asks for."""
     if found != wanted:
         raise RuntimeError(f"expected scalar type {scalar_name(np.dtype(wanted))} but found {scalar_name(found)}")
+
+
+def refuse_pinned(name: str, asked: Any) -> None:
+    """``RuntimeError`` where pinned memory is asked for, which is an accelerator's; ``TypeError`` for a non-bool."""
+    check_bool(name, "pin_memory", asked)
+    raise RuntimeError(
+        "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on "
+        "this system."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -25,6 +26,13 @@ class device:  # noqa: N801 - torch's name
             raise RuntimeError(
                 "Cannot access accelerator device when none is available: retrograd computes on the CPU only"
             )
+        if not isinstance(type, (str, device)):
+            raise TypeError(
+                f"device() received an invalid combination of arguments - got ({builtins.type(type).__name__}), but "
+                "expected one of:\n * (torch.device device)\n * (str type, int index = -1)"
+            )
+        if type == "":
+            raise RuntimeError("Device string must not be empty")
         kind, colon, number = str(type).partition(":")
         if kind not in DEVICE_TYPES:
             raise RuntimeError(

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
 
-class layout(str):  # noqa: N801
+
+class _Named:
+    """Known by its name, of which there is one object."""
+
+    __slots__ = ("_name",)
+    _name: str
+
+    def __new__(cls, name: str) -> Self:
+        made = _MADE.get((cls, name))
+        if made is None:
+            made = _MADE[cls, name] = super().__new__(cls)
+            made._name = name
+        return made
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._name,)
+
+
+_MADE: dict[tuple[type, str], Any] = {}
+
+
+class layout(_Named):  # noqa: N801
     """How elements are stored."""
 
     __module__ = "retrograd"
     __slots__ = ()
 
-    def __repr__(self) -> str:
-        return str(self)
 
-
-class memory_format(str):  # noqa: N801
+class memory_format(_Named):  # noqa: N801
     """The order of dimensions in memory."""
 
     __module__ = "retrograd"
     __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 strided = layout("torch.strided")

@@ -9,7 +9,6 @@ from .argument_checks import type_names
 from .base import TensorBase
 from .devices import check_present, device
 from .dtypes import PYTHON_TYPES, dtype
-from .layouts import layout, memory_format
 
 
 class Target(NamedTuple):
@@ -61,7 +60,7 @@ def target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Target:
 
 
 def _is_device(value: Any) -> bool:
-    named = isinstance(value, (str, device)) and not isinstance(value, (memory_format, layout))  # (texts here)
+    named = isinstance(value, (str, device))
     return named or value.__class__ is int
 
 

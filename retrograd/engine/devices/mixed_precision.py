@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import observe
 from ..core.base import TensorBase
+from ..core.devices import device
 from ..core.dtypes import by_name
 from ..warning import warn
 from . import casting
@@ -22,6 +23,7 @@ class autocast:  # noqa: N801 - torch's name
     ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        device(device_type)
         self.device, self.fast_dtype, self._enabled = device_type, dtype, enabled
         self._cache_enabled = casting.HERE.cached if cache_enabled is None else cache_enabled
         self._before: list[tuple[bool, str, bool]] = []

@@ -38,11 +38,16 @@ from . import convert, copying, detaching
 from .printing import tensor_repr
 
 
-def _of_old(data: tuple[Any, ...], asked: Any) -> Any:
-    """``Tensor(sequence)``, ``Tensor(tensor)`` or ``Tensor(*sizes)``."""
+def refuse_other_device(asked: Any) -> None:
+    """``RuntimeError`` where an old constructor is asked for memory that is not the CPU's."""
     kind = str(asked).partition(":")[0]
     if kind not in ("None", "cpu"):
         raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
+
+
+def _of_old(data: tuple[Any, ...], asked: Any) -> Any:
+    """``Tensor(sequence)``, ``Tensor(tensor)`` or ``Tensor(*sizes)``."""
+    refuse_other_device(asked)
     numpy = get_default_dtype().numpy
     if not data:
         return wrap(np.empty((0,), numpy))
@@ -85,8 +90,14 @@ class Tensor(TensorBase):
         def __matmul__(self, other: Any) -> Tensor: ...
         def __pow__(self, other: Any) -> Tensor: ...
 
-    def __new__(cls, *data: Any, dtype: Any = None, device: Any = None) -> Any:
+    def __new__(cls, *data: Any, device: Any = None, **other: Any) -> Any:
         """``Tensor(sequence)`` or ``Tensor(*sizes)`` (uninitialised), in the default dtype."""
+        if other:
+            named = ", ".join(f"{key}={type_name_of(value)}" for key, value in other.items())
+            raise TypeError(
+                f"new() received an invalid combination of arguments - got ({named}), but expected a sequence, a "
+                "tensor or sizes, and device. Use torch.tensor for a dtype."
+            )
         return subclasses.as_class(_of_old(data, device), cls)
 
     __init_subclass__: Any = classmethod(wrappers.subclass_defined)
@@ -385,6 +396,9 @@ class Tensor(TensorBase):
         if overrides.INSTALLED or self.__class__ not in PLAIN_CLASSES:
             return iter(self.unbind(0))
         return iter(F.unbind(self, 0))  # without a look at arguments: 2.5 of 9 µs less for three rows
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
 
     def __reversed__(self) -> Any:
         return self.flip((0,)) if self.ndim else self

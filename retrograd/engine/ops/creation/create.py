@@ -16,7 +16,7 @@ from ...deprecations import discourage
 from ...table.rows import function, linear, nondifferentiable
 
 linear("clone", lambda self, memory_format=None: copied(self, memory_format), self=lambda g: g,
-       as_given=True)  # fmt: skip
+       as_given=True, reorders=True)  # fmt: skip
 
 
 def _to_copy(self: Any, numpy: Any, memory_format: Any = None) -> Any:
@@ -37,7 +37,7 @@ def _cast_back(g: Any, self_options: Any) -> Any:
     return F._to_copy(g, numpy)
 
 
-linear("_to_copy", _to_copy, node="ToCopyBackward0", self=_cast_back, as_given=True)
+linear("_to_copy", _to_copy, node="ToCopyBackward0", self=_cast_back, as_given=True, reorders=True)
 
 
 def _copy(self: Any, src: Any, non_blocking: bool = False) -> Any:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ...aliasing.memory_formats import copied_with, dense_strides, fastest_first
+from ...aliasing.strided import contiguous_strides, element_strides
 from ...core.base import TensorBase
 from ...core.dtypes import scalar_name
 from ...core.registry import F
@@ -32,11 +34,34 @@ def _place(part: Any) -> Any:
 def _index(self: Any, indices: Any) -> Any:
     places = _places(indices)
     try:
-        return np.array(self[places])
+        found = np.array(self[places], order="C")
     except IndexError as error:
         if not self.size:
             return _of_nothing(self, places)
         raise IndexError(str(error).replace("axis", "dimension").replace("arrays", "tensors")) from None
+    if found.ndim < 2 or not found.size or self.flags.c_contiguous:
+        return found
+    strides = _gone_through(self, places, found.shape)
+    return found if strides == element_strides(found) else copied_with(strides, found)
+
+
+def _gone_through(self: Any, places: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of what is read of an array: in the order of its dimensions, those that are looked up where they come."""
+    parts: list[Any] = []
+    for part in places:
+        is_mask = part.__class__ is np.ndarray and part.dtype.kind == "b"
+        parts += np.nonzero(part) if is_mask else [part]
+    arrays = [i for i, part in enumerate(parts) if part.__class__ is np.ndarray]
+    if not arrays or any(part != slice(None) for i, part in enumerate(parts) if i not in arrays):
+        return contiguous_strides(shape)
+    looked_up = np.broadcast_shapes(*[parts[i].shape for i in arrays])
+    own = [stride if size > 1 else 0 for size, stride in zip(self.shape, element_strides(self), strict=True)]
+    is_block = arrays[-1] - arrays[0] + 1 == len(arrays)
+    before = own[: arrays[0]] if is_block else []
+    after = [stride for i, stride in enumerate(own) if i not in arrays][len(before) :]
+    source = (*before, *[0] * len(looked_up), *after)
+    found = (*[0] * len(before), *contiguous_strides(looked_up), *[0] * len(after))
+    return dense_strides(shape, fastest_first(shape, [source, found]))
 
 
 def _of_nothing(self: Any, places: tuple[Any, ...]) -> Any:
@@ -71,7 +96,7 @@ linear(
     tensors="self",
     self=_index_back,
     arrays="indices*",
-    layout="rows",
+    reorders=True,
 )
 linear("_index_backward", _index_backward, node="IndexPutImplBackward0", tensors="g",
        g=lambda g, indices: F._index(g, indices))  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...aliasing.strided import Geometry, as_strided_backward, strided
+from ...calls.result_layout import arranged
 from ...core.registry import F
 from ...table.rows import linear, listwise
 from ..reductions.reduce import axes_of, plane_of
@@ -128,7 +129,7 @@ def _misfit(tensors: Any, axis: int) -> RuntimeError:
     return RuntimeError("tensors cannot be concatenated")
 
 
-listwise("cat", _cat, _cat_back, promote="common", as_given=True, layout="format")
+listwise("cat", _cat, _cat_back, promote="common", as_given=True, layout="joined")
 
 
 def _stack(tensors: Any, dim: int = 0) -> Any:
@@ -143,9 +144,13 @@ def _stack(tensors: Any, dim: int = 0) -> Any:
                 f"{list(a.shape)} at entry {i}"
             )
     axis = axes_of(dim, len(shape) + 1)[0]
+    if axis < len(shape) and not all(a.flags.c_contiguous for a in tensors):  # as a part of that dimension
+        joined = np.concatenate(tensors, axis=axis)
+        joined = arranged("joined", joined, tensors)
+        return joined.reshape(*shape[:axis], len(tensors), *shape[axis:])
     if axis == 0 and shape:  # the same without an array for each of the tensors
         return np.concatenate(tensors).reshape(len(tensors), *shape)
-    return np.stack(tensors, axis=axis)
+    return arranged("rows", np.stack(tensors, axis=axis), tensors)
 
 
 def _stack_back(g: Any, dim: int) -> Any:
@@ -154,7 +159,7 @@ def _stack_back(g: Any, dim: int) -> Any:
     return [F.select(g, dim, i) for i in range(g.shape[dim])]
 
 
-listwise("stack", _stack, _stack_back, promote="common", as_given=True, layout="rows", alike=True)
+listwise("stack", _stack, _stack_back, promote="common", as_given=True, reorders=True, alike=True)
 
 
 # Views of a part of a tensor: one index, a range, a diagonal, a strided window on its memory.

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...aliasing.memory_formats import copied_with, strides_like
 from ...aliasing.strided import strided
+from ...calls.result_layout import arranged
 from ...core.registry import F
 from ...kernels.sums import summed
 from ...table.rows import linear, listwise
@@ -20,8 +21,8 @@ linear("flip", lambda self, dims: np.array(np.flip(self, axes_of(dims, self.ndim
 
 def _roll(self: Any, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:
     if not dims:
-        return np.roll(self, shifts[0])
-    return np.roll(self, shifts, axes_of_each(dims, self.ndim))
+        return arranged("rows", np.roll(self, shifts[0]), [self])
+    return arranged("format", np.roll(self, shifts, axes_of_each(dims, self.ndim)), [self])
 
 
 def axes_of_each(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
@@ -30,7 +31,7 @@ def axes_of_each(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 
 
 linear(
-    "roll", _roll, public=False, self=lambda g, shifts, dims: F.roll(g, tuple(-s for s in shifts), dims), layout="rows"
+    "roll", _roll, public=False, self=lambda g, shifts, dims: F.roll(g, tuple(-s for s in shifts), dims), reorders=True
 )
 
 
@@ -73,7 +74,7 @@ def _repeat_back(g: Any, self_sizes: Any, repeats: tuple[int, ...]) -> Any:
     return F._sum_dim(F.reshape(g, tuple(split)), tuple(again)) if again else g
 
 
-linear("repeat", _repeat, public=False, as_given=True, self=_repeat_back)
+linear("repeat", _repeat, public=False, as_given=True, self=_repeat_back, layout="rows")
 
 
 # -- windows

@@ -67,8 +67,8 @@ def _rows(dims: int, kinds: str) -> None:
     """The pool and its transpose, which takes the input for its size: the input's second gradient is zeros."""
     name, back = f"_avg_pool{dims}d", f"_avg_pool{dims}d_backward"
     linear(
-        name, _avg_pool, node=f"AvgPool{dims}DBackward0", keeps="asked", kinds=kinds, layout="format",
-        self=lambda g, self, how: getattr(F, back)(g, self, how),
+        name, _avg_pool, node=f"AvgPool{dims}DBackward0", keeps="asked", kinds=kinds,
+        layout="rows" if dims == 3 else "format", self=lambda g, self, how: getattr(F, back)(g, self, how),
     )  # fmt: skip
     function(
         back, _avg_pool_back, node=f"AvgPool{dims}DBackwardBackward0", tensors="grad self",
@@ -245,7 +245,7 @@ for _pool in ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "AdaptiveMaxPool2D
 for _dims in (2, 3):
     linear(
         f"_max_unpool{_dims}d", _flat_put, node=f"MaxUnpool{_dims}DBackward0", tensors="self indices",
-        self=lambda g, indices, dims: F._flat_take(g, indices, dims), kinds="f",
+        self=lambda g, indices, dims: F._flat_take(g, indices, dims), kinds="f", layout="format",
     )  # fmt: skip
 
 
@@ -300,6 +300,7 @@ for _dims in (2, 3):
     function(
         f"_adaptive_max_pool{_dims}d", _adaptive_max_pool, node=f"AdaptiveMaxPool{_dims}DBackward0",
         results="values indices", nondiff=(1,), self=_by_index(f"AdaptiveMaxPool{_dims}D"), kinds="f",
+        layout="format" if _dims == 2 else "rows",
     )  # fmt: skip
     function(
         f"_fractional_max_pool{_dims}d", _fractional_max_pool, node=f"FractionalMaxPool{_dims}DBackward0",

@@ -162,7 +162,8 @@ def _pool_rows(name: str, node: str) -> None:
     back, cells, cells_back = f"{name}_backward", rounded_once()(_resample("area")), _resample_back("area")
     linear(
         name, lambda self, output_size: cells(self, output_size), node=f"{node}Backward0", public=False, kinds="f",
-        layout="format", self=lambda g, self, output_size: getattr(F, back)(g, self, output_size),
+        layout="rows" if name.endswith("3d") else "format",
+        self=lambda g, self, output_size: getattr(F, back)(g, self, output_size),
     )  # fmt: skip
     function(
         back, lambda grad, self, output_size: cells_back(grad, self.shape, output_size),
@@ -219,4 +220,4 @@ linear("_pixel_shuffle", _pixel_shuffle, node="PixelShuffleBackward0",
 linear("_pixel_unshuffle", _pixel_unshuffle, node="PixelUnshuffleBackward0",
        self=lambda g, downscale_factor: F._pixel_shuffle(g, downscale_factor), layout="format")  # fmt: skip
 linear("_channel_shuffle", _channel_shuffle, node="ChannelShuffleBackward0",
-       self=lambda g, self_sizes, groups: F._channel_shuffle(g, self_sizes[1] // groups))  # fmt: skip
+       self=lambda g, self_sizes, groups: F._channel_shuffle(g, self_sizes[1] // groups), layout="format")  # fmt: skip

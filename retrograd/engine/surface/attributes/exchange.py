@@ -17,16 +17,20 @@ from ...table.public import FUNCTIONS, public
 @public("__dlpack__", function=False)
 def dlpack(self: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
     """The memory as a capsule, for ``from_dlpack`` of any library; refused where a gradient would be lost."""
-    if stream is not None:
-        raise AssertionError("stream should be None on cpu.")
     if requires_grad(self):
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if bits_of(self):
         raise BufferError("Can't export tensors with the conjugate bit set, use tensor.resolve_conj()")
+    if stream is not None:
+        raise AssertionError("stream should be None on cpu.")
+    return _handed_out(self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+def _handed_out(self: Any, **asked: Any) -> Any:
     share(self._array)
     if observe.observers:
         observe.notify("cut", "dlpack", self, self._array)
-    return self._array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+    return self._array.__dlpack__(**asked)
 
 
 @public("__dlpack_device__", function=False)
@@ -53,8 +57,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 @public("to_dlpack", method=False)
 def to_dlpack(tensor: Any) -> Any:
-    """The memory of a tensor as a capsule, which ``from_dlpack`` takes once."""
-    return dlpack(tensor)
+    """The memory of a tensor as a capsule, which ``from_dlpack`` takes once; it may require grad."""
+    return _handed_out(tensor)
 
 
 class _Capsule:

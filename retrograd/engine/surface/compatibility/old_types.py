@@ -9,6 +9,7 @@ import numpy as np
 from ...core.base import TensorBase, wrap
 from ...core.size import Size
 from ...table.public import public
+from ...tensors.tensor import refuse_other_device
 
 
 class _OldType(type):
@@ -19,7 +20,8 @@ class _OldType(type):
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, TensorBase) and value._sig.numpy == cls.numpy
 
-    def __call__(cls, *data: Any) -> Any:
+    def __call__(cls, *data: Any, device: Any = None) -> Any:
+        refuse_other_device(device)
         if not data:
             return wrap(np.zeros((0,), cls.numpy))
         first = data[0]

@@ -139,6 +139,8 @@ def save(obj: Any, f: str | os.PathLike[str] | BinaryIO, pickle_protocol: int = 
             raise RuntimeError(f"Parent directory {parent} does not exist.")
         with open(f, "wb") as file:
             pickle.dump(obj, file, protocol)
+    elif not hasattr(f, "write"):
+        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
     else:
         pickle.dump(obj, f, protocol)
 
@@ -161,4 +163,9 @@ def load(
 
 
 def _read(file: BinaryIO, map_location: Any, weights_only: bool) -> Any:
-    return (_TrustedOnly if weights_only else _Anything)(file, map_location).load()
+    try:
+        return (_TrustedOnly if weights_only else _Anything)(file, map_location).load()
+    except pickle.UnpicklingError as error:
+        if not weights_only or str(error).startswith("Weights only load failed"):
+            raise
+        raise pickle.UnpicklingError(f"Weights only load failed: {error}. The file is damaged or no pickle.") from None

@@ -21,16 +21,10 @@ class _Numbered(Module):
         names: list[str] = list(self._modules)
         return names[at]
 
-    def _kept(self, modules: Iterable[tuple[str, Module]]) -> Any:
-        """A container of the same class with other modules."""
-        made = type(self).__new__(type(self))
-        made.__dict__.update({**self.__dict__, "_modules": dict(modules)})
-        return made
-
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             chosen = list(self._modules.items())[index]
-            return self._kept(chosen if isinstance(self, Sequential) else _numbered(m for _, m in chosen))
+            return type(self)(OrderedDict(chosen) if isinstance(self, Sequential) else [m for _, m in chosen])
         return self._modules[self._at(index)]
 
     def __setitem__(self, index: Any, module: Module) -> None:
@@ -88,7 +82,7 @@ class _Numbered(Module):
         return self.extend(modules)
 
     def __add__(self, other: Iterable[Module]) -> Any:
-        return self._kept(_numbered([*self, *other]))
+        return Sequential(*self, *other) if isinstance(self, Sequential) else ModuleList([*self, *other])
 
 
 def _numbered(modules: Iterable[Any]) -> list[tuple[str, Any]]:
@@ -110,7 +104,7 @@ class Sequential(_Numbered):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
         if times <= 0:
             raise ValueError(f"Non-positive multiplication factor {times} for {type(self)}")
-        return self._kept(_numbered([*self] * times))
+        return Sequential(*[*self] * times)
 
     __rmul__ = __mul__
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from .. import functional
 from ..module import Module
 from .declared import Layer
+from .shaping import PairwiseDistance
 
 
 class _Loss(Layer):
@@ -273,7 +274,7 @@ class TripletMarginWithDistanceLoss(Module):
             raise ValueError(
                 f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead"
             )
-        self.distance_function = distance_function or functional.pairwise_distance
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
         self.margin, self.swap, self.reduction = margin, swap, reduction
 
     def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
