@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import re
 import warnings
 from collections.abc import Callable
@@ -35,6 +36,21 @@ def _loaded(t: Any, assign: bool) -> list[Any]:
     layer = Layer(1, 1)
     layer.load_state_dict(layer.state_dict(), assign=assign)
     return seen
+
+
+def _image(t: Any) -> Any:
+    return t.rand(2, 3, 4, 5).to(memory_format=t.channels_last)
+
+
+def _whole(t: Any) -> Any:
+    return t.tensor([1, 2], dtype=t.uint16)
+
+
+def _sliced(t: Any) -> Any:
+    """A part of a sequence in evaluation, whose hook is the whole's alone."""
+    whole = t.nn.Sequential(t.nn.Identity(), t.nn.ReLU()).eval()
+    whole.register_forward_pre_hook(lambda module, args: args[0] * 5)
+    return whole[1:]
 
 
 def _batch(t: Any, draw: Callable[[Any], Any], randomness: str) -> Any:
@@ -137,6 +153,64 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "the old constructor elsewhere": lambda t: t.Tensor(2, device="meta"),
     "the old constructor of lists": lambda t: [t.Tensor(2, 3).shape, t.ones(2).__div__(4)],
     "names of dimensions": lambda t: t.zeros(2, names=("a",)),
+    # moved about in memory
+    "images beside others": lambda t: [
+        f(t, _image(t), t.rand(2, 3, 4, 5)).stride()
+        for f in (
+            lambda t, c, x: c * x,
+            lambda t, c, x: x * c,
+            lambda t, c, x: t.cat([c, x]),
+            lambda t, c, x: t.cat([x, c]),
+            lambda t, c, x: t.stack([c, c]),
+            lambda t, c, x: t.stack([c, c], 1),
+            lambda t, c, x: t.stack([c, c], 4),
+            lambda t, c, x: t.stack([c, x]),
+            lambda t, c, x: c.roll(1, 0),
+            lambda t, c, x: c.roll(1),
+            lambda t, c, x: c.repeat(1, 1, 1, 1),
+            lambda t, c, x: c[[0, 1]],
+            lambda t, c, x: c[:, [0, 1]],
+            lambda t, c, x: c[:, :, [0, 1]],
+            lambda t, c, x: c[[0, 1], :, [0, 1]],
+            lambda t, c, x: c[t.ones(2) > 0],
+            lambda t, c, x: t.nn.functional.channel_shuffle(c, 3),
+            lambda t, c, x: t.nn.functional.adaptive_max_pool2d(c, 2),
+            lambda t, c, x: c.hypot(x),
+        )
+    ],
+    # refused for want of a kernel, or of a device
+    **{
+        f"uint16 {name}": question
+        for name, question in {
+            "+": lambda t: _whole(t) + 1,
+            "-": lambda t: -_whole(t),
+            ">": lambda t: _whole(t) > _whole(t),
+            "max": lambda t: _whole(t).max(),
+            "written": lambda t: _whole(t).add_(1),
+            "@": lambda t: _whole(t) @ _whole(t),
+            "masked": lambda t: _whole(t).masked_fill(_whole(t) == 1, 0),
+            "and": lambda t: _whole(t) & 1,
+            "sum": lambda t: _whole(t).sum(),
+            "sorted": lambda t: _whole(t).sort().values.to(t.int32),
+            "powers": lambda t: _whole(t) ** 2,
+            "taken": lambda t: _whole(t)[[0]].to(t.int32),
+        }.items()
+    },
+    "pinned memory": lambda t: t.ones(2, pin_memory=True),
+    "no device": lambda t: t.device(None),
+    "a device without a name": lambda t: t.device(""),
+    "autocast elsewhere": lambda t: t.autocast("nowhere"),
+    "old types elsewhere": lambda t: t.FloatTensor([1], device="cuda"),
+    "the old constructor of a dtype": lambda t: t.Tensor([1], dtype=t.int32),
+    "deleted": lambda t: t.ones(2).__delitem__(0),
+    "saved in a number": lambda t: t.save(1, 5),
+    "a damaged file": lambda t: t.load(io.BytesIO(b"garbage")),
+    "handed out with a gradient": lambda t: t.utils.dlpack.to_dlpack(t.ones(2, requires_grad=True)) is not None,
+    "layouts are no texts": lambda t: [isinstance(t.strided, str), t.strided == "torch.strided", t.strided],
+    # containers
+    "a part of a sequence": lambda t: _sliced(t)(t.ones(1)),
+    "a sequence made longer": lambda t: (_sliced(t) + t.nn.Sequential(t.nn.Tanh())).training,
+    "a loss with a distance": lambda t: repr(t.nn.TripletMarginWithDistanceLoss()),
     "nonzero_static": lambda t: t.nonzero_static(t.ones(2), size=-1),
 }
 

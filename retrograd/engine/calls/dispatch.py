@@ -52,7 +52,7 @@ def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any], with_aux:
     if op.promote and not handlers and not same_dtype(op, args):
         args = promoted(op, args)
         operands = tensors_in(op, args)
-    if op.kinds:
+    if op.kinds or operands[0]._sig.narrow:
         check_kinds(op, unpromoted if op.promote == "float" else operands)
     return _recorded(op, args, operands, handlers, with_aux)
 

@@ -17,8 +17,41 @@ _ORDER = "buifc"
 """Kinds of dtype, each of which the later ones take in."""
 
 
+_WIDE_UNSIGNED = """
+add_stub: add sub rsub _add_number _sub_number _rsub_number
+neg_cpu: neg; abs_cpu: abs; sign_cpu: sgn sign; pow: square _pow_base _pow_scalar _pow_tensor
+div_floor_cpu: floor_divide _div_rounded; fmod_cpu: _fmod_number _fmod_tensor
+remainder_cpu: remainder _remainder_number
+bitwise_not_cpu: bitwise_not; lshift_cpu: bitwise_left_shift; rshift_cpu: bitwise_right_shift
+gt_cpu: gt _gt_inplace_number _gt_inplace_tensor; ge_cpu: ge _ge_inplace_number _ge_inplace_tensor
+lt_cpu: lt _lt_inplace_number _lt_inplace_tensor; le_cpu: le _le_inplace_number _le_inplace_tensor
+logical_and_cpu: logical_and; logical_or_cpu: logical_or; logical_xor_cpu: logical_xor; logical_not_cpu: logical_not
+maximum_cpu: maximum fmax _clamp_min_tensor; minimum_cpu: minimum fmin _clamp_max_tensor _clamp_tensors
+clamp_scalar_cpu: _clamp_scalar hardtanh; clamp_min_scalar_cpu: _clamp_min relu; clamp_max_scalar_cpu: _clamp_max
+threshold_cpu: threshold; heaviside_cpu: _heaviside; gcd_cpu: gcd; lcm_cpu: lcm; addcmul_cpu_out: _addcmul
+max_all: _max_all; min_all: _min_all; max_cpu: _max_dim; min_cpu: _min_dim; aminmax_cpu: _aminmax
+max_values_cpu: amax; min_values_cpu: amin; argmax_cpu: argmax; argmin_cpu: argmin; cummax_cpu: _cummax
+cummin_cpu: _cummin; kthvalue_cpu: _kthvalue; topk_cpu: _topk; mode_cpu: _mode
+median_cpu: _median _median_all _nanmedian _nanmedian_all; nonzero_count_cpu: _count_nonzero
+masked_fill: masked_fill _masked_fill_tensor; masked_select: masked_select; masked_scatter: masked_scatter
+scatter_gather_tensor_cpu: gather scatter_add _scatter _scatter_reduce _index_add _index_reduce
+scatter_gather_scalar_cpu: _scatter_number; index_fill_cpu: _index_fill_number _index_fill_tensor
+index_copy_cpu: index_copy; take_cpu: take; tril: tril; triu: triu; trace: trace; cross: _cross
+addmm_impl_cpu_: mm addmm addbmm; addmv_impl_cpu: mv addmv; bmm: bmm; baddbmm: baddbmm; dot: dot vdot
+"""
+_OF_WIDE_UNSIGNED = {
+    row: kernel
+    for kernel, _, rows in (part.partition(":") for part in _WIDE_UNSIGNED.strip().replace("\n", "; ").split("; "))
+    for row in rows.split()
+}
+"""Rows for which PyTorch's kernel, of this name, is not written for unsigned integers of more than eight bits."""
+
+
 def check_kinds(op: OpDef, operands: list[Any]) -> None:
     """``NotImplementedError`` in torch's words for operands of a kind for which torch's kernel is not written."""
+    if operands[0]._sig.kind == "u" and operands[0]._sig.narrow and op.name in _OF_WIDE_UNSIGNED:
+        check_sizes(op, operands)
+        raise without_kernel(_OF_WIDE_UNSIGNED[op.name], [operands[0]._sig.numpy])
     if not op.kinds:
         return
     if _is_product(op) and op.ndim != 3 and len({t._sig.numpy for t in operands}) > 1:

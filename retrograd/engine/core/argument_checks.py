@@ -47,3 +47,10 @@ def refuse_pinned(name: str, asked: Any) -> None:
         "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on "
         "this system."
     )
+
+
+def refuse_other_device(asked: Any) -> None:
+    """``RuntimeError`` where an old constructor is asked for memory that is not the CPU's."""
+    kind = str(asked).partition(":")[0]
+    if kind not in ("None", "cpu"):
+        raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")

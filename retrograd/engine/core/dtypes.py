@@ -15,7 +15,8 @@ from .size import Size as Size
 
 _SCALAR_NAMES = {
     "f2": "Half", "f4": "Float", "f8": "Double", "c8": "ComplexFloat", "c16": "ComplexDouble", "i1": "Char",
-    "i2": "Short", "i4": "Int", "i8": "Long", "u1": "Byte", "b1": "Bool",
+    "i2": "Short", "i4": "Int", "i8": "Long", "u1": "Byte", "u2": "UInt16", "u4": "UInt32",
+    "u8": "UInt64", "b1": "Bool",
 }  # fmt: skip
 _NARROW_NAMES = {
     "bfloat16": "BFloat16",

@@ -31,8 +31,9 @@ class Sig:
         self.numpy = numpy
         self.kind = kind_of(numpy)
         self.differentiable = self.kind in "fc"
-        self.narrow = numpy in LOADED
-        """Whether NumPy has no such dtype, so that what is computed is computed in another one."""
+        self.narrow = numpy in LOADED or (self.kind == "u" and numpy.itemsize > 1)
+        """Whether calls look at the dtype: NumPy has no such one, so that another is computed with, or PyTorch has next
+        to no kernels for it."""
         self.quick = self.differentiable and not self.narrow
         self.alone = (self,)
         """What a node with one output has as ``_sigs``: one object for all, so that "fits" is an identity test."""

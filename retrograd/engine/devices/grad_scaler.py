@@ -53,6 +53,8 @@ class GradScaler:
     def _init_growth_tracker(self) -> int:
         return self._growth_tracker
 
+    _get_growth_tracker = _init_growth_tracker
+
     def _start_stages(self) -> None:
         self._stages: weakref.WeakKeyDictionary[Any, _Stage] = weakref.WeakKeyDictionary()
 

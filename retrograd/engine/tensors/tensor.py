@@ -19,7 +19,7 @@ from ..aliasing.storage import stamp_write
 from ..aliasing.versions import version_of
 from ..aliasing.views import grad_fn_of, gradient_edge, has_history, requires_grad, view_edge
 from ..core import gradient
-from ..core.argument_checks import check_bool, type_name_of
+from ..core.argument_checks import check_bool, refuse_other_device, type_name_of
 from ..core.base import LAZY, PLAIN_CLASSES, Hook, TensorBase, is_inference, set_array, wrap
 from ..core.devices import CPU, device
 from ..core.dtypes import c_name, dtype, get_default_dtype, scalar_name
@@ -36,13 +36,6 @@ from ..switches.watchers import HookDict
 from ..warning import warn
 from . import convert, copying, detaching
 from .printing import tensor_repr
-
-
-def refuse_other_device(asked: Any) -> None:
-    """``RuntimeError`` where an old constructor is asked for memory that is not the CPU's."""
-    kind = str(asked).partition(":")[0]
-    if kind not in ("None", "cpu"):
-        raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
 
 
 def _of_old(data: tuple[Any, ...], asked: Any) -> Any:

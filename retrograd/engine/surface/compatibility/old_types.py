@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.argument_checks import refuse_other_device
 from ...core.base import TensorBase, wrap
 from ...core.size import Size
 from ...table.public import public
-from ...tensors.tensor import refuse_other_device
 
 
 class _OldType(type):

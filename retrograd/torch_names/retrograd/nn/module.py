@@ -272,7 +272,7 @@ class Module:
     register_full_backward_pre_hook = hooked.register_full_backward_pre_hook
     register_full_backward_hook = hooked.register_full_backward_hook
     register_backward_hook = hooked.register_backward_hook
-    __call__ = hooked.call
+    __call__ = _call_impl = hooked.call
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Nothing is compiled: ``forward`` stays as it is written."""

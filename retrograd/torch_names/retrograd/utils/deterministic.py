@@ -20,7 +20,7 @@ class _Settings(ModuleType):
     @fill_uninitialized_memory.setter
     def fill_uninitialized_memory(self, mode: Any) -> None:
         if not isinstance(mode, bool):
-            raise TypeError(f"fill_uninitialized_memory expected a bool, but got {type(mode).__name__}")
+            raise RuntimeError(f"expected a bool, but got {type(mode).__name__}")
         determinism.fills = mode
 
 
