@@ -54,3 +54,12 @@ def refuse_other_device(asked: Any) -> None:
     kind = str(asked).partition(":")[0]
     if kind not in ("None", "cpu"):
         raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {kind} was passed")
+
+
+def refuse_named(function: str, named: dict[str, Any], expected: str) -> None:
+    """``TypeError`` in torch's words for arguments by names that a function does not know."""
+    if named:
+        got = ", ".join(f"{key}={type_name_of(value)}" for key, value in named.items())
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments - got ({got}), but expected {expected}"
+        )

@@ -19,7 +19,7 @@ from ..aliasing.storage import stamp_write
 from ..aliasing.versions import version_of
 from ..aliasing.views import grad_fn_of, gradient_edge, has_history, requires_grad, view_edge
 from ..core import gradient
-from ..core.argument_checks import check_bool, refuse_other_device, type_name_of
+from ..core.argument_checks import check_bool, refuse_named, refuse_other_device, type_name_of
 from ..core.base import LAZY, PLAIN_CLASSES, Hook, TensorBase, is_inference, set_array, wrap
 from ..core.devices import CPU, device
 from ..core.dtypes import c_name, dtype, get_default_dtype, scalar_name
@@ -85,12 +85,7 @@ class Tensor(TensorBase):
 
     def __new__(cls, *data: Any, device: Any = None, **other: Any) -> Any:
         """``Tensor(sequence)`` or ``Tensor(*sizes)`` (uninitialised), in the default dtype."""
-        if other:
-            named = ", ".join(f"{key}={type_name_of(value)}" for key, value in other.items())
-            raise TypeError(
-                f"new() received an invalid combination of arguments - got ({named}), but expected a sequence, a "
-                "tensor or sizes, and device. Use torch.tensor for a dtype."
-            )
+        refuse_named("new", other, "a sequence, a tensor or sizes, and device. Use torch.tensor for a dtype.")
         return subclasses.as_class(_of_old(data, device), cls)
 
     __init_subclass__: Any = classmethod(wrappers.subclass_defined)
