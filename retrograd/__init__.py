@@ -28,20 +28,20 @@ _LAZY_MODULES = (
     "ops", "optim", "overrides", "profiler", "random", "return_types", "serialization", "signal", "sparse", "special",
     "storage", "testing", "types", "utils", "version", "xpu", "__config__", "__future__",
 )  # fmt: skip
-"""Modules of ours, each loaded when a program first looks at it."""
+"""Modules of ours, each loaded when a program first accesses it."""
 _FROM_INSPECT = ("breakpoint", "debug", "deliberate", "log_hooks", "record", "walk", "watch", "why")
 
 
 class _AbsentModules:
-    """Stands last on ``sys.meta_path``: says of PyTorch's modules that are not here what to do instead."""
+    """A finder, last on ``sys.meta_path``, that says what to do without a PyTorch module that is missing here."""
 
     @staticmethod
     def find_spec(fullname: str, path: Any = None, target: Any = None) -> None:
         """``ModuleNotFoundError`` with a sentence; nothing for any other module."""
         package, _, name = fullname.partition(".")
-        told = importlib.import_module(f"{__name__}._absent").sentence(name) if package == __name__ else None
-        if told is not None:
-            raise ModuleNotFoundError(told, name=fullname)
+        message = importlib.import_module(f"{__name__}._absent").sentence(name) if package == __name__ else None
+        if message is not None:
+            raise ModuleNotFoundError(message, name=fullname)
 
 
 sys.meta_path.append(_AbsentModules)
@@ -68,7 +68,7 @@ def __getattr__(name: str) -> Any:
 
 @functools.cache  # once: later the names here may be wrappers that tell dispatch modes, which must stay
 def _load_face() -> None:
-    """Load the engine and put its names here, where the next look-up finds them at once."""
+    """Load the engine and add its names to this module, where later look-ups find them."""
     face = importlib.import_module(f"{__name__}._face")
     globals().update(face.NAMES)
     face.offer_operators(globals())
@@ -76,7 +76,7 @@ def _load_face() -> None:
 
 
 def _explained() -> Any:
-    """What explains errors under anomaly mode, loaded when that is first switched on."""
+    """Explain errors under anomaly mode; loaded when that is first switched on."""
     return importlib.import_module(f"{__name__}.inspect.explain").explained()
 
 

@@ -10,7 +10,7 @@ import errno
 
 
 class RetrogradError(Exception):
-    """Base of retrograd's own errors: one sentence in ``message``, the way out in ``remedy``."""
+    """Base of retrograd's own errors: ``message`` says what happened, ``remedy`` what to do."""
 
     code = "error"
     exit_code = 2
@@ -28,7 +28,7 @@ class NoGraphError(RetrogradError, ValueError):
 
 
 class NotATensorError(RetrogradError, TypeError):
-    """Something that is no tensor, node or gradient edge of a known engine was given."""
+    """The argument is not a tensor, node or gradient edge of a known engine."""
 
     code = "not-a-tensor"
 
@@ -51,7 +51,7 @@ class OutputError(RetrogradError, OSError):
     code = "cannot-write"
     exit_code = 3
     FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-    """What the system says where no more can be written."""
+    """Error numbers of a full disk or quota."""
 
 
 class LayoutError(RetrogradError, RuntimeError):
@@ -68,7 +68,7 @@ class UsageError(RetrogradError, ValueError):
 
 
 class NotInGraphError(UsageError):
-    """A scope to open, or a step to draw, is not in what was recorded; ``option`` says which of both, by its name."""
+    """A scope to open, or a step to draw, is not in the recording; ``option`` names which of the two."""
 
     def __init__(self, message: str, remedy: str, option: str, value: object) -> None:
         super().__init__(message, remedy)
@@ -76,7 +76,7 @@ class NotInGraphError(UsageError):
 
 
 class MissingPackageError(RetrogradError, ImportError):
-    """A package that an optional part stands on is not there."""
+    """A package that an optional part needs is not installed."""
 
     code = "missing-package"
 

@@ -21,7 +21,7 @@ LOST: list[str] = []
 
 
 def _found(holder: Any, name: str, instead: Any, lost: str = "") -> Any:
-    """Return what stands under a name, or what takes its place."""
+    """Return the value of a name, or its substitute."""
     found = getattr(holder, name, None)
     if found is None and lost:
         LOST.append(f"Python {sys.version.split()[0]} has no {holder.__name__}.{name}: {lost}")
@@ -37,7 +37,7 @@ def _module(name: str) -> ModuleType | None:
 
 
 def _frame_of_caller(depth: int = 0) -> FrameType | None:
-    """Return the frame of the caller, or of who called that; an exception knows where it was raised."""
+    """Return the frame of a caller; an exception knows where it was raised."""
     try:
         raise LookupError
     except LookupError as error:
@@ -48,14 +48,14 @@ def _frame_of_caller(depth: int = 0) -> FrameType | None:
 
 
 def _join_all() -> None:
-    """Wait for all threads that are no daemons."""
+    """Wait for all threads that are not daemons."""
     for thread in threading.enumerate():
         if not thread.daemon and thread is not threading.current_thread():
             thread.join()
 
 
 def module_runner() -> Callable[..., object]:
-    """Return what runs a module as ``python -m`` does; without it the program gets a namespace of its own."""
+    """Return the function behind ``python -m``; without it the program gets a separate namespace."""
     import runpy  # only the command line needs it
 
     instead = partial(runpy.run_module, run_name="__main__", alter_sys=True)
@@ -83,9 +83,9 @@ join_threads: Callable[[], object] = _found(threading, "_shutdown", _join_all)
 SHOWS_WARNINGS = (warnings, "_showwarnmsg")
 BEGINS_THREADS = (threading.Thread, "_bootstrap_inner")
 ENDS_PROCESSES = ("multiprocessing.util", "_exit_function")
-"""What is wrapped where it stands: what shows a warning, runs a thread, and is called last by a process."""
+"""Functions that are wrapped in place: those that show a warning, run a thread, and are called last by a process."""
 _found(*SHOWS_WARNINGS, None, "warnings of the program may name other lines")
 _found(*BEGINS_THREADS, None, "threads that the program starts are not recorded")
 
 PROFILER: Any = getattr(_module("_lsprof"), "Profiler", None)
-"""The class of cProfile's profilers, which alone can be put back."""
+"""The class of cProfile's profilers, which alone can be restored."""

@@ -25,7 +25,7 @@ def lock() -> Any:
 
 
 def reentrant_lock() -> Any:
-    """Return a lock that its thread may take again: a handler of signals, say, or a finalizer."""
+    """Return a lock that its thread may take again: a signal handler, say, or a finalizer."""
     return _entered(threading.RLock())
 
 

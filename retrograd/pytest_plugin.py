@@ -79,7 +79,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Record the test if that was asked for, and fail it for what the recording shows."""
+    """Record the test if requested, and fail it if the recording has findings."""
     severity = item.config.getoption("retrograd")
     if severity is None or item.get_closest_marker("no_retrograd") is not None:
         return (yield)
@@ -90,8 +90,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         with trace:
             result = yield
     except (Exception, pytest.fail.Exception) as error:
-        told = "\n".join(getattr(error, "__notes__", ()))
-        _add_section(item, _texts(trace, severity, told))
+        notes = "\n".join(getattr(error, "__notes__", ()))
+        _add_section(item, _texts(trace, severity, notes))
         raise
     texts = _texts(trace, severity)
     if texts and getattr(item, "_excinfo", None):  # a test of unittest that has failed, or was skipped
@@ -101,23 +101,23 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     return result
 
 
-def _texts(trace: Any, severity: str, told: str = "") -> list[str]:
-    """What is to be said of a test; its error has notes that may have ``told`` some of it."""
-    return [*_findings(trace, severity, told), *_bad_gradients(trace), *_bad_results(trace)]
+def _texts(trace: Any, severity: str, notes: str = "") -> list[str]:
+    """The messages about a test, except those that ``notes`` of its error already contain."""
+    return [*_findings(trace, severity, notes), *_bad_gradients(trace), *_bad_results(trace)]
 
 
 def _add_section(item: pytest.Item, texts: list[str]) -> None:
-    """Say in the report of a test that fails by itself what may be behind it."""
+    """Add possible causes to the report of a test that fails by itself."""
     if texts:
         item.add_report_section("call", "retrograd", "\n".join(texts))
 
 
-def _findings(trace: Any, severity: str, told: str) -> list[str]:
-    """Findings of a severity and above, with their lines and remedies."""
+def _findings(trace: Any, severity: str, notes: str) -> list[str]:
+    """Findings of a severity and above, with their lines and fixes, except those in ``notes``."""
     counted = _SEVERITIES[: _SEVERITIES.index(severity) + 1]
     texts = []
     for finding in trace.findings:
-        if finding.severity in counted and finding.message not in told:
+        if finding.severity in counted and finding.message not in notes:
             where = f"{finding.file}:{finding.line}: " if finding.file else ""
             remedy = f"\n  fix: {finding.remedy}" if finding.remedy else ""
             texts.append(f"{where}{finding.severity}: {finding.kind}: {finding.message}{remedy}")
@@ -139,7 +139,7 @@ def _bad_gradients(trace: Any) -> list[str]:
 
 
 def _bad_results(trace: Any) -> list[str]:
-    """Gradients that ``autograd.grad`` returns and that are not finite: what goes to nodes that do not run."""
+    """Non-finite gradients that ``autograd.grad`` returned, which belong to nodes that did not run."""
     texts: dict[str, None] = {}
     for event in trace.recording.events:
         if event.kind != "backward" or event.data.get("api") != "grad" or "snapshot" not in event.data:

@@ -35,7 +35,7 @@ class Operator:
     differentiable: tuple[str, ...]
     """The arguments that take a gradient."""
     dtypes: tuple[str, ...]
-    """Dtypes of the first tensor for which the kernel was seen to give a result."""
+    """Dtypes of the first tensor for which the kernel returns a result."""
     view: bool
     in_place: bool
     promotes: str
@@ -55,7 +55,7 @@ def _place(item: tuple[str, OpDef]) -> tuple[str, bool]:
 
 
 def _facts(op: OpDef, dtypes: Iterable[str]) -> Operator:
-    """What the catalogue says of one row."""
+    """The catalogue entry of one row."""
     known = set(dtypes)
     return Operator(
         name=op.name,

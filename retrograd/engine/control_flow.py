@@ -10,7 +10,7 @@ from .pytree.trees import tree_leaves
 
 
 def _truth(name: str, value: Any) -> bool:
-    """What a branch or loop hangs on: a ``bool`` or a tensor of one element."""
+    """The condition of a branch or loop: a ``bool`` or a tensor of one element."""
     if isinstance(value, TensorBase):
         if value.numel() != 1:
             raise RuntimeError(f"Expected {name} to be bool or single-element tensor, but got {value}.")
@@ -38,7 +38,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
 
 
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Sequence[Any]) -> Any:
-    """``carried_inputs``, replaced by what ``body_fn`` makes of them for as long as ``cond_fn`` of them holds."""
+    """Replace ``carried_inputs`` by ``body_fn(*carried_inputs)`` while ``cond_fn(*carried_inputs)`` is true."""
     if not callable(cond_fn) or not callable(body_fn):
         raise RuntimeError("Expect cond_fn and body_fn to be callable.")
     _check_operands("carried_inputs", carried_inputs, (TensorBase, int, float, bool))

@@ -11,15 +11,15 @@ from types import FrameType
 import numpy as np
 
 ENGINE = os.path.dirname(__file__) + os.sep
-"""How the names of the engine's files begin, generated code's included."""
+"""Prefix of the engine's file names, generated code's included."""
 TORCH_NAMES = os.path.join(sys.modules[__name__.partition(".")[0]].__path__[-1], "")
-"""How those of modules begin that are here because PyTorch has them, such as ``retrograd.nn``."""
+"""Prefix of the files of modules with PyTorch's names, such as ``retrograd.nn``."""
 _COMMAND_LINE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "cli", "main.py")
 _OURS = (ENGINE, os.path.dirname(np.__file__) + os.sep)
 
 
 def outside(frame: FrameType | None, ours: str | tuple[str, ...] = ENGINE) -> FrameType | None:
-    """The innermost frame, this one or one around it, whose file name does not begin so; None if there is none."""
+    """The innermost frame, from this one outwards, whose file name does not have this prefix; None if there is none."""
     while frame is not None and frame.f_code.co_filename.startswith(ours):
         frame = frame.f_back
     return frame

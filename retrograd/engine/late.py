@@ -1,4 +1,4 @@
-"""Late binding: what lower rooms use of rooms above them, which put it here when they are loaded.
+"""Late binding: names in lower packages that higher ones set when they are loaded.
 
 It keeps imports running down.  Nothing is imported here, and every slot is filled once, by the file that it names.
 """
@@ -11,7 +11,7 @@ tensor_class: Any
 """The class of results (``tensors/tensor.py``)."""
 
 parameter_class: Any = ()
-"""The class of parameters, which compute as plain tensors do (``tensors/parameter.py``); none while that is loaded."""
+"""The class of parameters, which compute as plain tensors do (``tensors/parameter.py``); empty until that is loaded."""
 
 unresolved_class: Any = ()
 """The class of tensors that are conjugated or negated when they are read (``tensors/unresolved.py``)."""

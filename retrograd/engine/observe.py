@@ -44,7 +44,7 @@ An observer is any object; those of these methods that it has are called, on the
   unless it hears ``swept``, too.
 
 An observer whose ``hears_updates`` is false takes an optimizer's work as a whole: of the writes and cleared gradients
-that make it up, and that record nothing, it need not be told.
+that make it up, and that record nothing, it is not called.
 
 Observers must not keep what they are given, and must not raise, unless they mean to stop the program.
 """
@@ -59,15 +59,15 @@ from .switches.state import STATE, enter_mode, leave_mode
 
 observers: list[Any] = []
 COUNT = 0
-"""How many there are: while ``state.MODE`` is as much, nothing else is switched on in any thread."""
+"""Number of observers: while ``state.MODE`` equals it, nothing else is switched on in any thread."""
 HEAR_NODES = False
-"""Whether any of them wants to hear of single nodes before they run, which a sweep does not report."""
+"""Whether an observer wants single nodes before they run, which a sweep does not report."""
 HEAR_SWEEPS = False
 """Whether any of them hears of the nodes of a sweep."""
 HEAR_UPDATES = False
-"""Whether any of them wants to hear of single writes and gradients while an optimizer is at work."""
+"""Whether an observer wants single writes and gradients while an optimizer is running."""
 PRESENT: object = object()
-"""Stands for those who are there now: another one whenever somebody comes or goes."""
+"""Identifies the current set of observers: a new object whenever it changes."""
 _NODE_EVENTS = ("node_began", "node_ended", "accumulating", "accumulated", "released")
 _UPDATES = ("writing", "inplace", "grad_set")
 OPERATION: tuple[Callable[..., None], ...] = ()
@@ -75,7 +75,7 @@ OPERATION: tuple[Callable[..., None], ...] = ()
 SWEPT: tuple[Callable[..., None], ...] = ()
 """Their methods ``swept``, which come next."""
 _methods: dict[str, tuple[Callable[..., None], ...]] = {}
-"""Event -> the methods of the present observers, as far as they were looked up; another one for other observers."""
+"""Event -> the methods of the current observers, as far as looked up; replaced when observers change."""
 _changing = reentrant_lock()
 
 
@@ -97,7 +97,7 @@ def remove(observer: Any) -> None:
 
 
 def _count() -> None:
-    """Note what follows from who is there."""
+    """Update what depends on the observers."""
     global COUNT, HEAR_NODES, HEAR_SWEEPS, HEAR_UPDATES, OPERATION, PRESENT, SWEPT, _methods
     COUNT = len(observers)
     content = [observer for observer in observers if hasattr(observer, "swept")]
@@ -129,7 +129,7 @@ def _look_up(event: str) -> tuple[Callable[..., None], ...]:
 
 
 class BackwardCall:
-    """A call of ``backward`` or ``grad``, as a context manager; one that nobody watches does nothing."""
+    """A call of ``backward`` or ``grad``, as a context manager that does nothing without observers."""
 
     def __init__(self, watched: bool) -> None:
         self.watched = watched
@@ -139,7 +139,7 @@ class BackwardCall:
         return self
 
     def gives(self, results: list[Any]) -> None:
-        """Note what ``grad`` is going to return."""
+        """Note the results of ``grad``."""
         if self.watched:
             self.results = results
 
@@ -192,12 +192,12 @@ class _ClosureCall:
 
 
 def closure_call() -> _ClosureCall:
-    """What an optimizer that evaluates the loss anew within its step calls its closure in."""
+    """The context manager in which an optimizer calls its closure."""
     return _ClosureCall()
 
 
 def optimizer_call(action: str, optimizer: Any) -> _OptimizerCall:
-    """The context in which optimizers run, so that observers can tell their work from the program's."""
+    """The context manager in which optimizers run, so that observers can distinguish their work from the program's."""
     if not observers:
         return _UNSEEN
     notify("optimizer", action, optimizer)

@@ -57,13 +57,13 @@ class Generator:
             )
 
     def keep(self, spare: float | None) -> None:
-        """Keep a normal number for later, or none."""
+        """Keep a normal number for later, or None."""
         self._check_drawing()
         with self.lock:
             self._packed, self.spare = None, spare
 
     def mark(self) -> bytes:
-        """Where the words are, for ``go_back``."""
+        """The current position, for ``go_back``."""
         return self._state()
 
     def go_back(self, mark: bytes) -> None:
@@ -107,7 +107,7 @@ class Generator:
             return self._packed
 
     def set_state(self, new_state: Any) -> Generator:
-        """Restore a state; ``TypeError`` or ``RuntimeError`` for what no generator gave."""
+        """Restore a state; ``TypeError`` or ``RuntimeError`` for anything but a generator's state."""
         if not isinstance(new_state, TensorBase) or new_state._array.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor, but got " + type(new_state).__name__)
         raw = new_state._array.tobytes()
@@ -121,14 +121,14 @@ class Generator:
         self._twister.set_state(state.key, state.place)
 
     def clone_state(self) -> Generator:
-        """Another generator that goes on from here."""
+        """Another generator that continues from here."""
         made = Generator()
         made.set_state(self.get_state())
         return made
 
     @contextlib.contextmanager
     def resumed(self) -> Iterator[None]:
-        """After the block numbers go on as if it had drawn none; before the first one, nothing is made."""
+        """Restore the state after the block; before the first draw, no generator is created."""
         seed, state = self._seed, self.get_state() if "_twister" in self.__dict__ else None
         try:
             yield
@@ -179,13 +179,13 @@ def set_rng_state(new_state: Any) -> None:
 
 @contextlib.contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, **_settings: Any) -> Iterator[None]:
-    """After the block random numbers go on as if it had drawn none."""
+    """Restore the state of the generator after the block."""
     with default_generator.resumed() if enabled else contextlib.nullcontext():
         yield
 
 
 def generator_of(generator: Any, *, into: Any = None, by: tuple[Any, ...] = ()) -> Generator:
-    """The generator given, or else the process's; ``TypeError`` for what is none.
+    """The given generator, or the process's; ``TypeError`` for any other object.
 
     ``into`` is a tensor that will be overwritten by what is drawn, ``by`` has parameters of the distribution: ``vmap``
     refuses some of them.

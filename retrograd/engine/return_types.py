@@ -35,7 +35,7 @@ class Results(tuple[Any, ...]):
 
     __slots__ = ()
     _names: tuple[str, ...] = ()
-    """What the results are called."""
+    """The names of the results."""
 
     def __new__(cls, results: Iterable[Any]) -> Results:
         """``TypeError`` if it is not one value for each name."""
@@ -75,6 +75,6 @@ def named(function: str, *results: Any) -> Results:
 
 
 def named_alike(result: Any, targets: Any) -> Any:
-    """The tensors that ``out=`` gave, named as what was written into them."""
+    """The tensors given as ``out=``, as a named tuple."""
     made = RETURN_TYPES.get(f"{type(result).__name__}_out") if isinstance(result, Results) else None
     return targets if made is None else made(targets)

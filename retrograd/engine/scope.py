@@ -10,7 +10,7 @@ class scope(ModeContext):  # noqa: N801 - written as no_grad is
     """Name what is computed inside: ``with rg.scope("encoder"):``, or ``@rg.scope("encoder")`` on a function.
 
     Scopes nest, also with modules; ``"a/b"`` is a scope ``b`` in ``a``.  Outside of a recording nothing happens.
-    Raises ``TypeError`` for a name that is no string and ``ValueError`` for an empty one.
+    Raises ``TypeError`` for a name that is not a string and ``ValueError`` for an empty one.
     """
 
     def __init__(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""``sym_*``: what programs write of sizes that a compiler may leave open; here all are known, and plain numbers."""
+"""``sym_*``: functions of sizes that a compiler may leave symbolic; here all sizes are plain numbers."""
 
 from __future__ import annotations
 

@@ -23,12 +23,12 @@ def set_warn_always(b: bool) -> None:
 
 
 def is_warn_always() -> bool:
-    """What ``set_warn_always`` said last."""
+    """The current value of ``set_warn_always``."""
     return _always
 
 
 def warn_once(message: str) -> None:
-    """Warn, but of the same thing only once in a process (unless ``set_warn_always``)."""
+    """Warn once per message in a process (unless ``set_warn_always``)."""
     if _always or message not in _said:
         _said.add(message)
         warn(message)

@@ -39,7 +39,7 @@ from .result_layout import BARE_LAYOUTS, all_arranged
 def dispatch(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any], with_aux: bool = False) -> Any:
     """Call an operator row: on tensors it records, on bare arrays it only computes.
 
-    ``with_aux``: return, as tensors, also what the row computes beside its results.
+    ``with_aux``: also return, as tensors, the row's auxiliary results.
     """
     if kwargs or len(args) != len(op.params):
         args = op.bind(args, kwargs)
@@ -92,14 +92,14 @@ def _recorded(op: OpDef, args: tuple[Any, ...], operands: list[Any], handlers: A
 
 
 def _saves_asked(op: OpDef, results: list[Any]) -> bool:
-    """Whether classes, or modes where results are saved, are to be asked about what is saved."""
+    """Whether subclasses, or modes that save results, must be asked about saved tensors."""
     if watchers.DISPATCHING and any(map(dispatches, results)):
         return True
     return heard() and any(name == "result" or name in op.results for name in op.saved_names)
 
 
 def _computed(op: OpDef, args: tuple[Any, ...], view: bool) -> Any:
-    """The forward on arrays, by way of the dispatch modes that are on."""
+    """The forward on arrays, through the active dispatch modes."""
     read = in_memory(op, args) if view else args
     return beneath(op, read, compute) if state.MODE and STATE.dispatch_modes else compute(op, read)
 
@@ -122,7 +122,7 @@ def in_memory(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def asked_result(op: OpDef, args: tuple[Any, ...], handlers: list[Any]) -> Any:
-    """What the classes of some operands make of a call: tensors in place of the arrays that ``compute`` gives."""
+    """The results of a call according to the classes of some operands: tensors in place of ``compute``'s arrays."""
     result = ask(overload_of(op, args), handlers, *spelled(op, args))
     one = op.outputs == 1 and not op.aux
     for t in (result,) if one else result:
@@ -132,7 +132,7 @@ def asked_result(op: OpDef, args: tuple[Any, ...], handlers: list[Any]) -> Any:
 
 
 def _under_modes(op: OpDef, args: tuple[Any, ...], operands: list[Any], results: list[Any], aux: Any) -> None:
-    """What modes do with the results of a call."""
+    """The results of a call under dispatch modes."""
     if STATE.forward_grad_enabled and not STATE.inference and carries_tangent(operands):
         with overrides.beneath():
             propagate(op, args, results, aux)
@@ -218,7 +218,7 @@ def _mark_inference(op: OpDef, results: list[Any]) -> None:
 
 
 def _row_call(op: OpDef) -> Any:
-    """What calls a row: its fast path, with ``dispatch`` for all that it leaves."""
+    """The function that calls a row: its fast path, with ``dispatch`` as its fallback."""
     forward, first_only, listed = op.forward, op.tensor_positions == (0,) and not op.aux, bool(op.lists)
     laid_out = op.layout in BARE_LAYOUTS
 

@@ -47,7 +47,7 @@ from .record import edges_of, pack_saved, record
 from .refusals import check_kinds, size_mismatch
 
 _IDEMPOTENT = frozenset({"_fill_number", "_fill_tensor", "_zero", "threshold"})
-"""Writing an overlapping tensor with one value is harmless, and with what depends on each element alone."""
+"""Operators that may write overlapping tensors: with one value, or depending on each element alone."""
 before_write: list[Callable[[TensorBase], None]] = []
 """Called with each tensor that is about to be written (``allow_mutation_on_saved_tensors`` clones here)."""
 
@@ -72,7 +72,7 @@ def call_inplace(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 
 def _written(op: OpDef, args: tuple[Any, ...]) -> Any:
-    """Do it; where there is no kernel for the dtypes, a result that would not fit is refused first, as PyTorch does."""
+    """Write the result; without a kernel for the dtypes, a result that would not fit is rejected first."""
     try:
         return _checked(op, args)
     except NotImplementedError:
@@ -118,7 +118,7 @@ def _check_asked_dtype(t: TensorBase, asked: Any) -> None:
 
 
 def _recorded(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], operands: list[Any], records: bool) -> Any:
-    """Write, or ask dispatch handlers to, and rewrite the history of what was written."""
+    """Write, or ask dispatch handlers to, and rewrite the history of the written tensor."""
     t = args[0]
     asking = bool(STATE.dispatch_modes) or (watchers.DISPATCHING > 0 and bool(asked_of(operands)))
     edges = edges_of(op, (t, *cast_args[1:]), operands) if records else None
@@ -148,7 +148,7 @@ def _recorded(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], oper
 
 
 def _kept(op: OpDef, args: tuple[Any, ...], edges: Any) -> tuple[Any, ...]:
-    """The operands as rules will see them: the first one with its old value where somebody needs that."""
+    """The operands for rules: the first one with its old value if a rule needs that."""
     needed = edges is not None and "self" in op.saved_for(edges)
     if needed or (STATE.dispatch_modes and state.FORWARD_LEVELS):
         return (_clone_of_old_value(args[0]), *args[1:])
@@ -171,12 +171,12 @@ def _overwritten(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], k
 
 
 def _pushes_result(op: OpDef) -> bool:
-    """Whether the rule for tangents asks for what was written."""
+    """Whether the rule for tangents uses the written result."""
     return op.saves_result and op.jvp is None
 
 
 def _asked(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], kept: tuple[Any, ...]) -> Written:
-    """The same through the dispatch modes, if there are any."""
+    """The same through the active dispatch modes."""
     aux = split_aux(op, compute(op, cast_args))[1] if op.aux else ()
     found = asked_of(tensors_in(op, args))
     if found:
@@ -190,7 +190,7 @@ def _asked(op: OpDef, args: tuple[Any, ...], cast_args: tuple[Any, ...], kept: t
 
 
 def _written_beneath(op: OpDef, args: tuple[Any, ...]) -> None:
-    """What the innermost mode's ``func`` does."""
+    """The ``func`` that the innermost mode calls."""
     cast_args = _of_one_dtype(op, args)
     with _set_fwd_grad_enabled(False):
         _overwritten(op, args, cast_args, cast_args)
@@ -256,7 +256,7 @@ def _fits_in_place(op: OpDef, args: tuple[Any, ...]) -> bool:
 
 
 def _is_same_memory(t: Any, other: Any) -> bool:
-    """Whether two tensors show the same elements in the same arrangement; copying one to the other does nothing."""
+    """Whether two tensors are the same view of the same memory, so that copying one to the other does nothing."""
     if not isinstance(other, TensorBase):
         return False
     a, b = t._array, other._array
@@ -277,7 +277,7 @@ def _saved_before_write(t: Any, kept: tuple[Any, ...]) -> dict[int, SavedTensor]
 
 
 def prepare_write(t: TensorBase) -> None:
-    """Tell those who want to know that ``t`` is about to be written."""
+    """Notify observers that ``t`` is about to be written."""
     for callback in before_write:
         callback(t)
 
@@ -290,7 +290,7 @@ def write(t: Any, new: Any) -> None:
 
 
 def bump_version(t: TensorBase) -> None:
-    """Raise the version of a tensor (inference tensors have none)."""
+    """Raise the version counter of a tensor (inference tensors have none)."""
     if t._meta is not None and t._meta.inference:
         return
     storage_of(t).bump()

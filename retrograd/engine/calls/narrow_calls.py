@@ -63,7 +63,7 @@ def computed(op: OpDef, arrays: list[Any]) -> Any:
 
 
 def _forward_for(forward: Any, numpy: Any) -> Any:
-    """The forward for operands of single precision; where intermediate results are rounded, it is told how."""
+    """The forward for single precision operands; if it rounds intermediate results, it gets the dtype to round to."""
     in_steps = getattr(forward, "in_steps", None)
     if in_steps is None:
         return getattr(forward, "of_wider", forward)
@@ -87,7 +87,7 @@ def narrowed(value: Any, numpy: Any) -> Any:
 
 
 def _round_numbers(op: OpDef, given: list[Any], numpy: Any) -> None:
-    """Round the numbers that PyTorch makes tensors of; the forward may say that it is another count of arguments."""
+    """Round the numbers that PyTorch makes tensors of."""
     first = getattr(op.forward, "rounds", None)
     for i in op.tensor_positions if first is None else range(first):
         if i < len(given) and given[i].__class__ in (int, float):
@@ -95,7 +95,7 @@ def _round_numbers(op: OpDef, given: list[Any], numpy: Any) -> None:
 
 
 def computed_into(op: OpDef, arrays: list[Any]) -> None:
-    """What ``op.into`` writes, computed in single precision and rounded as it is written."""
+    """The result of ``op.into``, computed in single precision and rounded as it is written."""
     given = [widened(value) for value in arrays]
     _round_numbers(op, given, arrays[0].dtype)
     assert op.into is not None

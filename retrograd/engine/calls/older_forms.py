@@ -26,7 +26,7 @@ _FAMILIES = {
         }.items()
     },
 }  # fmt: skip
-"""The older forms of functions: what stands at which place.  In methods ``input`` is before all else."""
+"""Argument order of the older forms of functions.  In methods ``input`` comes first."""
 _FACTORS = ("alpha", "beta", "value")
 _NUMBERS = (int, float, complex, np.number)
 

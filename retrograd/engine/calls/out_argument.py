@@ -1,4 +1,4 @@
-"""``out=``: results written into tensors that the caller gives, without history."""
+"""``out=``: results are written, without history, into tensors that the caller passes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _JOINING = frozenset(
 
 
 def refused_dtype(name: str, have: str, want: str, usual: str) -> Exception:
-    """The error for an ``out=`` of the dtype ``have`` where a function gives ``want``; ``usual`` is what most say."""
+    """The error for an ``out=`` of dtype ``have`` where a function returns ``want``; ``usual`` is the usual wording."""
     if name in _JOINING:
         return TypeError(_JOINED.format(have=have))
     return RuntimeError(_SENTENCES.get(name, usual).format(name=name, have=have, want=want))
@@ -120,14 +120,14 @@ def _is_recorded(target: Any, value: Any) -> bool:
 
 
 def _copy(out: Any, value: Any) -> None:
-    """Write a result into ``out=`` with its history; a leaf that requires grad is refused there."""
+    """Write a result into ``out=`` with its history; a leaf that requires grad is rejected."""
     if out._sig.shape != value._sig.shape:
         set_array(out, np.empty(value._sig.shape, out._sig.numpy))
     out.copy_(value)
 
 
 def _check_targets(name: str, targets: tuple[Any, ...], operands: list[Any]) -> None:
-    """Refuse what is not a tensor, and what has a tangent, which ``out=`` would lose."""
+    """Reject targets that are not tensors, or have a tangent, which ``out=`` would lose."""
     for t in targets:
         if not isinstance(t, TensorBase):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(t).__name__}")
@@ -138,7 +138,7 @@ def _check_targets(name: str, targets: tuple[Any, ...], operands: list[Any]) -> 
 
 
 def _refuse_lost_history(name: str, targets: tuple[Any, ...], results: tuple[Any, ...]) -> None:
-    """Refuse to lose the history of results; answers of yes or no, and indices, have none."""
+    """Reject results whose history would be lost; booleans and indices have none."""
     refuse_recorded(f"{name}()", *results)
     if any(t._sig.kind in "fc" for t in results):
         refuse_recorded(f"{name}()", *targets)
@@ -163,7 +163,7 @@ def _tensors_in(values: Iterable[Any]) -> Iterator[TensorBase]:
 
 
 def _arguments(function: Any) -> tuple[str, ...]:
-    """The names of what a row or a hand-written function takes."""
+    """The argument names of a row or a hand-written function."""
     code = getattr(function, "__code__", None)
     return (
         tuple(getattr(function, "params", ()))
@@ -212,7 +212,7 @@ def _fit(name: str, out: Any, value: Any, operands: list[Any]) -> None:
 
 
 def created_into(out: Any, made: Any, dtype: Any) -> Any:
-    """What a creation function made, in ``out``, whose dtype counts; ``RuntimeError`` if another was asked for."""
+    """The result of a creation function in ``out``, whose dtype counts; ``RuntimeError`` if another was requested."""
     if out is None:
         return made
     refuse_recorded("", out)

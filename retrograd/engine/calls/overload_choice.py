@@ -1,4 +1,4 @@
-"""Which of PyTorch's signatures a call fits: they are read from a table, and judged by the types of the arguments."""
+"""Finds the PyTorch signature that a call fits: signatures are in a table, and judged by the types of arguments."""
 
 from __future__ import annotations
 
@@ -147,11 +147,11 @@ def out_forms(name: str) -> tuple[list[str], list[OutDtype]]:
 # Which overload takes a call, and what PyTorch says of an argument that does not fit any.
 
 _NUMERIC = ("int", "int[]", "int[n]", "float", "Scalar")
-"""Kinds of arguments for which a tensor of one element may stand."""
+"""Kinds of arguments for which a tensor of one element is accepted."""
 
 
 def out_dtype(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OutDtype:
-    """Which dtypes PyTorch takes as ``out=`` in a call of a function."""
+    """The dtypes that PyTorch accepts for ``out=`` in a call of a function."""
     overloads, rules = out_forms(name)
     if len(set(rules)) < 2:
         return rules[0] if rules else OutDtype.CASTABLE
@@ -167,7 +167,7 @@ def fitting(overloads: list[str], args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, spread: bool = True) -> TypeError | None:
-    """The error that PyTorch raises for arguments of the wrong kind; ``None`` if some overload accepts them.
+    """Why a value does not fit this argument, as the end of a sentence; ``None`` if it fits.
 
     ``spread``: several sizes may stand in place of one list of them, as in ``x.view(2, 3)``.
     """
@@ -266,7 +266,7 @@ _ALSO = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1", "
 """Further names that PyTorch takes for an argument, NumPy's."""
 
 _ANYWHERE = ("out", "dtype", "layout", "device", "pin_memory", "requires_grad", "generator")
-"""What PyTorch adds to its functions beyond their schemas."""
+"""Arguments that PyTorch adds to its functions beyond their schemas."""
 
 
 def _complaint(

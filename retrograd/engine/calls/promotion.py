@@ -21,7 +21,7 @@ Number = (bool, int, float, complex)
 
 
 def same_dtype(op: OpDef, args: tuple[Any, ...]) -> bool:
-    """The common case: all tensors of one floating dtype and only real numbers beside them."""
+    """The common case: all tensors have one floating dtype, and other operands are real numbers."""
     if op.lists:
         return op.kind == "linear" and _same_in_list(args[op.tensor_positions[0]])
     first: Any = None

@@ -48,7 +48,7 @@ def edges_of(op: OpDef, args: tuple[Any, ...], operands: list[Any]) -> tuple[Any
 def record(
     op: OpDef, args: tuple[Any, ...], edges: tuple[Any, ...], results: list[Any], outputs: tuple[Any, ...], aux: Any
 ) -> OpNode | None:
-    """The node for a call, with what its rules ask for; ``None`` when no output is differentiable."""
+    """The node for a call, with what its rules need; ``None`` when no output is differentiable."""
     like = [t._sig.plain if t._sig.differentiable else None for t in results]
     sigs = tuple([None if i in op.nondiff else sig for i, sig in enumerate(like)])
     if not any(sigs):
@@ -79,7 +79,7 @@ def record(
 
 
 def _saved_value(op: OpDef, args: tuple[Any, ...], name: str, outputs: tuple[Any, ...], aux: Any) -> Any:
-    """What a rule's argument name means for a call: a result, an argument, or something derived from one."""
+    """The value of a rule's argument name for a call: a result, an argument, or something derived from one."""
     if name == "result":
         return outputs if op.outputs != 1 else outputs[0]
     if name in op.results:
@@ -140,7 +140,7 @@ def pack_saved(op: OpDef, node: OpNode, results: list[Any]) -> None:
 
 
 def _out_of_reach(value: Any) -> bool:
-    """Whether only a tensor's class knows its values, or nobody."""
+    """Whether only a tensor's class, or nothing, knows its values."""
     return isinstance(value, TensorBase) and (dispatches(value) or value._array.__class__ is AbsentMemory)
 
 

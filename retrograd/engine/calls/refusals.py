@@ -106,7 +106,7 @@ def refuse_kind(kernel: str, numpy: Any, kinds: str) -> None:
 
 
 def without_kernel(kernel: str, dtypes: list[Any]) -> Exception:
-    """What PyTorch says of dtypes that a kernel is not written for, if it does not say so itself before."""
+    """PyTorch's error for dtypes without a kernel, unless an earlier check raises its own."""
     kind = max((kind_of(numpy) for numpy in dtypes), key=_ORDER.index, default="")
     for error, words, names in _BEFORE_KERNELS.get(kind, ()):
         if kernel in names.split():
@@ -151,11 +151,11 @@ _BEFORE_KERNELS: dict[str, tuple[tuple[type[Exception], str, str], ...]] = {
         (RuntimeError, "Boolean inputs not supported for relu", "relu"),
     ),
 }  # fmt: skip
-"""What functions say themselves of kinds of dtype: class and words, for which functions."""
+"""Functions' own errors for kinds of dtype: class, message, functions."""
 
 
 def refuse_truth_values(operands: list[Any]) -> None:
-    """``RuntimeError`` in torch's words for subtractions in which truth values take part."""
+    """``RuntimeError`` in torch's words for subtractions with boolean operands."""
     tensors = [t for t in operands if isinstance(t, TensorBase)]
     if len(tensors) > 1 and all(t._sig.kind == "b" for t in tensors):
         raise RuntimeError(_SUBTRACTED_TRUTH)
@@ -170,11 +170,11 @@ _NO_SUCH_KERNEL = (
     "ufunc '", "numpy boolean", "Cannot cast", "is unsupported in linalg", "Invalid integer data type",
     "not supported for complex",
 )  # fmt: skip
-"""How NumPy says that it has no such operation for a dtype."""
+"""NumPy's messages for an operation that it lacks for a dtype."""
 
 
 def kernel_refusal(op: OpDef, operands: list[Any], error: Exception) -> Exception:
-    """What PyTorch says where NumPy has no such operation for a dtype, or a number does not fit into it."""
+    """PyTorch's error where NumPy lacks an operation for a dtype, or a number does not fit into it."""
     text = str(error)
     if isinstance(error, OverflowError) or "must be a string or a real number" in text:
         name = "float" if not operands else c10_name(operands[0]._sig.numpy)
@@ -192,7 +192,7 @@ def shapes_in(error: Exception) -> list[tuple[int, ...]]:
 
 
 def size_mismatch(shapes: list[tuple[int, ...]], error: Exception | None) -> Exception:
-    """What PyTorch says of operands that do not broadcast."""
+    """PyTorch's error for operands that do not broadcast."""
     whole: tuple[int, ...] = ()
     for shape in shapes:
         ndim = max(len(whole), len(shape))

@@ -28,7 +28,7 @@ from ..core.layouts import channels_last, channels_last_3d, contiguous_format
 
 
 def _iterated(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...]:
-    """Strides of what is computed element by element: in the order in which the operands' elements lie.
+    """Strides of an element-wise result: in the order of the operands' elements in memory.
 
     https://github.com/pytorch/pytorch/wiki/How-to-use-TensorIterator
     """
@@ -97,15 +97,15 @@ _RULES: dict[str, Callable[[tuple[int, ...], Sequence[Array]], tuple[int, ...]]]
 
 
 BARE_LAYOUTS = ("operands", "copy")
-"""Rules for what a rule of backward computes of bare arrays, too: gradients lie as their operands do."""
+"""Rules that also apply to backward rules on plain arrays: gradients are laid out like their operands."""
 _ALWAYS = ("rows", "columns")
-"""Rules that ask for an order of their own; results of others are in rows where the operands are."""
+"""Rules with a fixed order; other results are in rows if the operands are."""
 _BLIND = "rows"
-"""The rule that does not look at the operands, of which there may be thousands."""
+"""The rule that does not inspect the operands, of which there may be thousands."""
 
 
 def arranged(layout: str, result: Any, operands: Sequence[Any]) -> Any:
-    """A result in the layout that PyTorch gives it: the array itself, or a copy."""
+    """A result in PyTorch's layout: the array itself, or a copy."""
     if result.__class__ is not np.ndarray or result.ndim < 2 or not result.size:
         return result
     strides = _RULES[layout](result.shape, operands)
@@ -113,7 +113,7 @@ def arranged(layout: str, result: Any, operands: Sequence[Any]) -> Any:
 
 
 def all_arranged(op: Any, computed: Any, operands: Sequence[Any]) -> Any:
-    """What a row's forward returns, its outputs arranged; ``operands`` may hold lists, numbers and others."""
+    """The results of a row's forward in PyTorch's layout; ``operands`` may contain lists, numbers and others."""
     if op.layout == _BLIND and op.outputs == 1 and not op.aux:
         return arranged(_BLIND, computed, ())
     listed = [entry for a in operands for entry in (a if a.__class__ is list else (a,))]

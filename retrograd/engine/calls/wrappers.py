@@ -19,16 +19,16 @@ from .overload_choice import KindCheck, misfit, numbers_for_tensors, out_dtype, 
 
 
 def _with_memory(name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Replaced once there are tensors without."""
+    """Replaced once there are tensors without memory."""
     return f(*args, **kwargs)
 
 
 without_memory: Callable[..., Any] = _with_memory
-"""What calls a function that makes tensors on ``device='meta'`` (``meta.creation`` sets it)."""
+"""Calls a function that makes tensors on ``device='meta'`` (``meta.creation`` sets it)."""
 NO_NAMES: Mapping[str, str] = {}
 _ALIASES = {"axis": "dim", "keepdims": "keepdim", "x2": "other", "axis0": "dim0", "axis1": "dim1"}
 _FIRST = ("input", "x", "a", "x1")
-"""What torch takes, as NumPy does, for the name of a first argument."""
+"""The names that torch, like NumPy, accepts for a first argument."""
 
 
 def renamed(kwargs: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -47,11 +47,11 @@ def renamed(kwargs: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
-"""Those by place, and those by name."""
+"""Positional and keyword arguments."""
 
 
 class _Published(KindCheck):
-    """One function as it is published, and what is known of its arguments.
+    """One published function, and facts about its arguments.
 
     What users call is a closure with this as its only cell: one for each thing that calls ask for would be 5,000
     objects more for the garbage collector.  (A class with ``__call__`` would be less still, but is no method.)
@@ -84,12 +84,12 @@ class _Published(KindCheck):
 
 
 _PUBLISHED: dict[Any, _Published] = {}
-"""Made by ``called`` -> what of, for functions that are published under several names."""
+"""Result of ``called`` -> the original, for functions that are published under several names."""
 
 
 @functools.cache
 def _special(*names: str) -> frozenset[str]:
-    """Names of arguments that a function does not take as they are; one set for all functions with the same."""
+    """Names of arguments that a function transforms; one shared set for equal ones."""
     return frozenset({*names, "pin_memory", "device"} - {""})
 
 

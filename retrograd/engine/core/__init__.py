@@ -1,1 +1,1 @@
-"""What all rooms stand on: the base class of tensors, dtypes, shapes, layouts, and the registry of operators."""
+"""The foundations: the base class of tensors, dtypes, shapes, layouts, and the registry of operators."""

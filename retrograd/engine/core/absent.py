@@ -19,7 +19,7 @@ class AbsentMemory(np.ndarray[Any, np.dtype[Any]]):
 
     has_data = False
     offset = 0
-    """Where the tensor says that its storage begins, in elements."""
+    """Storage offset of the tensor, in elements."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> NoReturn:
         raise refusal(ufunc.__name__)
@@ -52,7 +52,7 @@ for _name in (
 
 
 def known_values(t: Any) -> Any:
-    """The elements of a tensor as an array, for questions to them: zeros, if it is on ``meta`` and has none."""
+    """The elements of a tensor as an array, for reading: zeros for one on ``meta``."""
     array = t._array
     if t.is_meta and array.__class__ is AbsentMemory:
         return np.broadcast_to(np.zeros((), array.dtype), array.shape)
@@ -60,7 +60,7 @@ def known_values(t: Any) -> Any:
 
 
 def refusal(what: str) -> RuntimeError:
-    """The error for looking at data that are not there."""
+    """The error for reading data that do not exist."""
     return RuntimeError(_REFUSAL.format(what=what))
 
 

@@ -18,7 +18,7 @@ _KEPT = {
 
 
 def guard(cls: Any) -> None:
-    """Give every property of a class that has none a setter that refuses, and likewise deleters.
+    """Give every property without a setter one that raises, and likewise deleters.
 
     Setters beside the getter, since reading a property of a subclass of ``property`` is slower.
     """

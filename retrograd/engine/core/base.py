@@ -26,7 +26,7 @@ from .sig import Sig, sig_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Hook = Callable[..., Any]
-"""What a program registers on a tensor or a node."""
+"""A function that a program registers on a tensor or a node."""
 
 
 class _Lazy:
@@ -52,7 +52,7 @@ class CreationTag:
 
 
 class View:
-    """What a view knows: its root, the node valid at a version, how it was made and how to make it again."""
+    """The record of a view: its root, the node valid at a version, how it was made and how to make it again."""
 
     __slots__ = ("args", "base", "before", "fn", "nr", "op", "tag", "version")
     base: TensorBase
@@ -64,14 +64,14 @@ class View:
     """The call that made it: positional arguments with a hole for the tensor.  Python's garbage collector does not look
     at a tuple of numbers, as it would at one that held the row, too."""
     nr: int
-    """Which output of that call it is."""
+    """Index of the view among the outputs of that call."""
     before: tuple[Any, ...] | None
     """What the view was made of, if that is a view: ``(before, op, args, nr)`` of that one.  Chained, so that a view of
     a view costs the same at every depth."""
 
     @property
     def chain(self) -> tuple[Any, ...]:
-        """What views of this view have as ``before``."""
+        """The ``before`` of views of this view."""
         return (self.before, self.op, self.args, self.nr)
 
     @property
@@ -86,7 +86,7 @@ class View:
 
 
 class Meta:
-    """The autograd record; class attributes are the defaults of what was never set."""
+    """The autograd record; class attributes are the defaults."""
 
     requires_grad: bool = False
     """Meaningful for leaves."""
@@ -96,7 +96,7 @@ class Meta:
     post_accumulate_hooks: OrderedDict[int, Hook] | None = None
     retains_grad: bool = False
     detached_at: int = -1
-    """Stamp of the ``detach_()`` that took this tensor's history away; nodes made before cannot give it back."""
+    """Stamp of the ``detach_()`` that removed this tensor's history; older nodes cannot restore it."""
     view: View | None = None
     storage: Storage | None = None
     name: str | None = None
@@ -104,12 +104,12 @@ class Meta:
     tangent_level: Any = None
     inference: bool = False
     bits: int = 0
-    """``CONJUGATE`` and ``NEGATIVE``: what is done to the memory's values when they are read (see ``unresolved``)."""
+    """``CONJUGATE`` and ``NEGATIVE``: applied to the memory's values when they are read (see ``unresolved``)."""
     batches: Mapping[Any, int] = MappingProxyType({})
     """The batches of ``vmap`` of which this is an entry, each with how many bytes of its memory lie before the entry
     because others come first (see ``batches``)."""
     level: Any = None
-    """Of a leaf that a transform of ``torch.func`` made: where that cuts histories (``CutPoint``)."""
+    """For a leaf made by a transform of ``torch.func``: where that cuts histories (``CutPoint``)."""
     wrapped_number: bool = False
     is_parameter: bool = False
     grad_dtype: Any = ...
@@ -159,7 +159,7 @@ PLAIN_CLASSES: Final[set[type]] = set()
 
 
 made: list[Callable[[TensorBase], None]] = []
-"""Called with each tensor that is made of memory of its own, other than by generated code."""
+"""Called with each tensor made with new memory, except by generated code."""
 
 
 def wrap(array: Any, fn: Any = None, shares: bool = False) -> Any:

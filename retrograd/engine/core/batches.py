@@ -86,7 +86,7 @@ def _marks_of(t: Any) -> dict[Batch, int]:
 
 
 def skipped_elements(t: Any) -> int:
-    """How many elements of an entry's memory lie before it because other entries come first.
+    """How many elements of earlier entries precede an entry's memory.
 
     PyTorch counts offsets as for the first entry of all, which is where its only call begins to read.
     """
@@ -117,7 +117,7 @@ def mark_alias(alias: Any, t: Any) -> None:
 
 
 def spread(sources: Iterable[Any], results: Iterable[Any]) -> None:
-    """Mark what was made of entries as they are marked; a view of one lies in its memory."""
+    """Mark what was computed from entries as they are marked; a view of one is in its memory."""
     marked = [(storage_of(t), marks) for t in sources if (marks := _marks_of(t))]
     if not marked:
         return
@@ -142,7 +142,7 @@ def check_write(t: Any, operands: Iterable[Any], operator: str = "inplace arithm
 
 
 def check_drawing(into: Any, by: Iterable[Any]) -> None:
-    """``RuntimeError`` where ``randomness`` cannot be: alike by parameters that differ, or different in one tensor."""
+    """``RuntimeError`` if ``randomness`` is impossible: equal draws with unequal parameters, or the reverse."""
     own: frozenset[Batch] = frozenset() if into is None else batches_of(into)
     for batch in STATE.batches:
         if batch.randomness == "different" and into is not None and batch not in own:

@@ -22,7 +22,7 @@ memory_of: Callable[[TensorBase], Array] = TensorBase._array.__get__  # type: ig
 
 
 def bits_of(t: TensorBase) -> int:
-    """What is done to the memory's values when a tensor is read."""
+    """The lazy operations that are applied when a tensor is read."""
     return t._meta.bits if t._meta is not None else 0
 
 
@@ -42,13 +42,13 @@ def class_of(t: TensorBase) -> type[Any]:
 
 
 def with_bits(values: Any, bits: int) -> Array:
-    """Values conjugated and negated as ``bits`` say; doing it twice is doing nothing."""
+    """Values conjugated and negated according to ``bits``; an involution."""
     if bits & CONJUGATE:
         values = np.conjugate(values)
     return np.asarray(np.negative(values) if bits & NEGATIVE else values)
 
 
 def assign(t: TensorBase, values: Any) -> None:
-    """Write values into a tensor's memory so that reading the tensor gives them."""
+    """Write values into a tensor's memory so that reading the tensor returns them."""
     bits = bits_of(t)
     memory_of(t)[...] = with_bits(values, bits) if bits else values

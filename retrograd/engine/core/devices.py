@@ -16,7 +16,7 @@ DEVICE_TYPES: Final = (
 
 
 class device:  # noqa: N801 - torch's name
-    """Where a tensor is: the CPU, or ``meta``.  Others can be named, but no tensor can be there."""
+    """The place of a tensor: the CPU, or ``meta``.  Others can be named, but no tensor can be there."""
 
     __module__ = "retrograd"
     __slots__ = ("index", "type")
@@ -106,7 +106,7 @@ def set_default(wanted: Any) -> None:
 
 
 _WITHOUT_SUPPORT: Final = ("cuda", "xpu", "mtia")
-"""Devices of which PyTorch's build for CPUs says that it was compiled without them."""
+"""Devices for which PyTorch's CPU build says that it was compiled without them."""
 
 
 def check_present(wanted: Any) -> None:

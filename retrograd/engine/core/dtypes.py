@@ -25,7 +25,7 @@ _NARROW_NAMES = {
 
 
 def scalar_name(dtype: Any) -> str:
-    """What PyTorch's kernels call a NumPy dtype: ``Float``, ``Long``."""
+    """The name that PyTorch's kernels have for a NumPy dtype: ``Float``, ``Long``."""
     return _SCALAR_NAMES.get(dtype.str[1:]) or _NARROW_NAMES.get(dtype.name, str(dtype))
 
 
@@ -33,12 +33,12 @@ _C_NAMES = {"float32": "float", "float64": "double", "int32": "int", "bfloat16":
 
 
 def c_name(numpy: Any) -> str:
-    """What messages that ask the compiler call a NumPy dtype: ``double``, ``long int``."""
+    """The C name of a NumPy dtype in messages: ``double``, ``long int``."""
     return {**_C_NAMES, "int64": "long int"}.get(numpy.name, str(numpy.name))
 
 
 def c10_name(numpy: Any) -> str:
-    """What c10 calls a NumPy dtype in messages about numbers that do not fit: ``c10::Half``, ``int64_t``."""
+    """The c10 name of a NumPy dtype in messages about numbers that do not fit: ``c10::Half``, ``int64_t``."""
     return {**_C_NAMES, "float16": "c10::Half"}.get(numpy.name, f"{numpy.name}_t")
 
 
@@ -46,7 +46,7 @@ def c10_name(numpy: Any) -> str:
 
 
 class dtype:  # noqa: N801 - torch's name
-    """A tensor's data type; ``np.dtype(dt)`` gives NumPy's."""
+    """A tensor's data type; ``np.dtype(dt)`` converts it to NumPy's."""
 
     __module__ = "retrograd"
     __slots__ = ("dtype", "is_complex", "is_floating_point", "is_signed", "itemsize", "name")
@@ -110,7 +110,7 @@ ALIASES: Final = {
     "short": int16, "int": int32, "long": int64, "bool": bool_,
 }  # fmt: skip
 PYTHON_TYPES: Final = {float: float64, int: int64, bool: bool_, complex: complex128}
-"""What Python's types stand for as ``dtype=``, whatever the default is."""
+"""The meaning of Python's types as ``dtype=``, whatever the default dtype is."""
 
 _default: dtype = float32
 

@@ -70,7 +70,7 @@ def _check(t: Any, value: Any) -> None:
 
 
 def clear_gradient(t: Any, set_to_none: bool) -> None:
-    """What ``zero_grad`` does to a parameter: no gradient, or zeros in place of what it holds, without history."""
+    """``zero_grad`` for one parameter: set ``.grad`` to None, or to zeros without history."""
     if t.grad is None:
         return
     if set_to_none:

@@ -53,7 +53,7 @@ def limits(numpy: Any) -> Any:
 
 
 def is_eight_bits(numpy: Any) -> bool:
-    """Whether a dtype is one of the floats of eight bits, which are there to be stored."""
+    """Whether a dtype is one of the 8-bit floats, which are only for storage."""
     return numpy in LOADED and numpy is not BRAIN
 
 

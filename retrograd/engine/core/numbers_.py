@@ -1,8 +1,8 @@
 """Python numbers as operands: each becomes a cached 0-d array.
 
 NumPy turns ``array * 0.5`` into an array operation by converting the number anew, which costs more than the
-multiplication of small arrays itself (0.3 µs).  A ``Number`` holds the converted value and stands where a tensor
-stands; it keeps the number as it was given, for whoever asks for the saved value.
+multiplication of small arrays itself (0.3 µs).  A ``Number`` holds the converted value and is used like a tensor; it
+keeps the original number, which is shown as the saved value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .narrow import kind_of, limits
 from .sig import Sig
 
 _MOST = 50_000
-"""How many numbers of one dtype are kept; the rest are converted each time."""
+"""How many numbers of one dtype are cached; others are converted each time."""
 
 
 class Number:
@@ -43,7 +43,7 @@ def check_width(value: int) -> None:
 
 
 def number_operand(sig: Sig, value: Any) -> Number | None:
-    """The number as operand beside a tensor; ``None`` where NumPy has to see the number itself."""
+    """The number as an operand; ``None`` where NumPy needs the number itself."""
     known = sig.floats if value.__class__ is float else sig.ints
     if known is None or (value.__class__ is int and not fits_64_bits(value)):
         return None  # (the general path refuses what has more bits than an integer)

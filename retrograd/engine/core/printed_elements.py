@@ -17,7 +17,7 @@ from .narrow import LOADED, single
 
 @dataclasses.dataclass
 class PrintOptions:
-    """What ``set_printoptions`` changes."""
+    """The options of ``set_printoptions``."""
 
     precision: int = 4
     threshold: int = 1000
@@ -49,7 +49,7 @@ def _cut(array: Any, shortened: bool) -> bool:
 
 
 def _ends(array: Any) -> Any:
-    """What a shortened text shows of an array."""
+    """The parts of an array that a shortened text shows."""
     if array.ndim and _cut(array, True):
         kept = np.r_[: options.edgeitems, len(array) - options.edgeitems : len(array)]
         array = array[kept]
@@ -74,7 +74,7 @@ def _nested(array: Any, indent: int, shortened: bool, how: tuple[Any, int]) -> s
 
 
 def _format(array: Any) -> tuple[Any, int]:
-    """How one element is written, and how wide."""
+    """The format and width of one element."""
     if array.dtype.kind != "f":
         width = max(len(str(value)) for value in array.ravel().tolist())
         return (lambda v: str(v).rjust(width)), width

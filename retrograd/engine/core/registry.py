@@ -11,7 +11,7 @@ OPS: dict[str, Any] = {}
 
 
 COMPOSITES: dict[str, Any] = {}
-"""Functions that stand for the row of their name in rules on tensors: torch composes them of other operators."""
+"""Functions that replace the row with their name in rules on tensors: torch composes them of other operators."""
 
 
 class Functions:

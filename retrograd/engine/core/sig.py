@@ -70,8 +70,8 @@ class Sig:
 
 def _descend(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Whether no dimension lies closer in memory than one behind it; single and repeated elements lie anywhere."""
-    told = [stride for size, stride in zip(shape, strides, strict=True) if size > 1 and stride]
-    return told == sorted(told, reverse=True)
+    significant = [stride for size, stride in zip(shape, strides, strict=True) if size > 1 and stride]
+    return significant == sorted(significant, reverse=True)
 
 
 Numbers = dict[Any, Any]

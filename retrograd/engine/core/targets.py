@@ -12,7 +12,7 @@ from .dtypes import PYTHON_TYPES, dtype
 
 
 class Target(NamedTuple):
-    """Where a tensor is to be, and in which dtype and memory format; ``None`` leaves each as it is."""
+    """The requested device, dtype and memory format of a tensor; ``None`` keeps each."""
 
     device: Any = None
     dtype: Any = None

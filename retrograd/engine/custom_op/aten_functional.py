@@ -67,13 +67,13 @@ def sym_stride(self: Any, dim: int | None = None) -> Any:
 
 @_offer
 def sym_numel(self: Any) -> int:
-    """How many elements there are."""
+    """The number of elements."""
     return int(self.numel())
 
 
 @_offer
 def sym_storage_offset(self: Any) -> int:
-    """Where in memory the first element is."""
+    """The index of the first element in memory."""
     return int(self.storage_offset())
 
 

@@ -18,7 +18,7 @@ from .schema import Argument
 
 
 class AutogradRule:
-    """What ``register_autograd`` was last given; looked up when it is needed, so a later registration wins."""
+    """The latest arguments of ``register_autograd``; looked up when needed, so a later registration wins."""
 
     def __init__(self) -> None:
         self.backward: Callable[..., Any] | None = None
@@ -102,7 +102,7 @@ class _Call:
         return _gathered(flat, self.out_spread, self.out_lengths)
 
     def outputs(self, result: Any) -> Any:
-        """What the caller gets from what ``apply`` returned."""
+        """The caller's results, from what ``apply`` returned."""
         schema = self.op._schema
         if not schema.returns:
             return None

@@ -23,7 +23,7 @@ from .unavailable import unavailable
 
 
 def check_aliasing(op: OpOverload, fn: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-    """Raise unless the results are new tensors in memory of their own, or what the operator's tag says."""
+    """Raise unless the results are new tensors with new memory, or what the operator's tag says."""
     if Tag.inplace in op.tags:
         if result is not args[0]:
             raise RuntimeError(
@@ -254,7 +254,7 @@ class CustomOpDef:
 
     @property
     def batch_rule(self) -> Kernel | None:
-        """What ``register_vmap`` was given."""
+        """The function passed to ``register_vmap``."""
         return self._opoverload.batch_rule
 
     # -- registrations that have nothing to act on; all raise ``NotImplementedError``

@@ -1,4 +1,4 @@
-"""Data-less tensors: a thread-local mode in which custom operators run their fake kernels, and stand-in tensors.
+"""Data-less tensors: a thread-local mode in which custom operators run their fake kernels, and fake tensors.
 
 A stand-in ("fake") is an ordinary tensor whose array has the right shape and dtype and stride 0 everywhere, so it
 costs one element of memory whatever its shape.  While the mode is on, every custom operator runs the kernel that
@@ -59,7 +59,7 @@ def get_ctx() -> None:
 
 
 def fake_like(tensor: Any) -> Any:
-    """A stand-in for ``tensor``: its shape, dtype and ``requires_grad``, none of its data."""
+    """A fake tensor with the shape, dtype and ``requires_grad`` of ``tensor``, without data."""
     array = np.zeros((), dtype=tensor._array.dtype)
     shape = tuple(tensor.shape)
     fake = wrap(np.lib.stride_tricks.as_strided(array, shape, (0,) * len(shape)) if shape else array)

@@ -114,7 +114,7 @@ class CustomOp:
         return register
 
     def impl_abstract(self, _stacklevel: int = 2) -> Kernel:
-        """Decorator: the kernel that gives shapes and dtypes for tensors without data."""
+        """Decorator: the kernel that returns shapes and dtypes for tensors without data."""
         location = _caller(1)
 
         def register(func: Kernel) -> Kernel:
@@ -180,7 +180,7 @@ class CustomOp:
         self._registered_autograd_kernel_indirection = True
 
     def impl_save_for_backward(self, _stacklevel: int = 2) -> Callable[[Kernel], None]:
-        """Decorator: ``f(inputs, output)`` gives what backward needs, in any nested structure."""
+        """Decorator: ``f(inputs, output)`` returns what backward needs, in any nested structure."""
         location = _caller(1)
 
         def register(func: Kernel) -> None:
@@ -192,7 +192,7 @@ class CustomOp:
     def impl_backward(
         self, output_differentiability: list[bool] | None = None, _stacklevel: int = 2
     ) -> Callable[[Kernel], None]:
-        """Decorator: ``f(ctx, saved, *grads)`` gives a dictionary from argument names to gradients."""
+        """Decorator: ``f(ctx, saved, *grads)`` returns a dictionary from argument names to gradients."""
         check_differentiability(output_differentiability, len(self._schema.returns))
         location = _caller(1)
 
@@ -216,7 +216,7 @@ def warn_deprecated() -> None:
 
 
 def custom_op(qualname: str, manual_schema: str | None = None) -> Callable[[Kernel], CustomOp]:
-    """Decorator: declare ``namespace::name``; the function gives name, schema and documentation and never runs.
+    """Decorator: declare ``namespace::name``; the function provides name, schema and documentation and never runs.
 
     ``ValueError`` for a bad name, a function of another name, and a schema that is not functional or not its own.
     """

@@ -1,4 +1,4 @@
-"""The gradient of an old-style ``CustomOp``: both halves put together into one ``Function``."""
+"""The gradient of an old-style ``CustomOp``: both halves combined into one ``Function``."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def save_pytree_for_backward(ctx: Any, stuff: Any) -> None:
 
 
 def unpack_saved(ctx: Any) -> Any:
-    """What ``save_pytree_for_backward`` saved."""
+    """The values that ``save_pytree_for_backward`` saved."""
     leaves: list[Any] = [None] * ctx.num_elts
     for index, tensor in zip(ctx.tensor_idxs, ctx.saved_tensors, strict=True):
         leaves[index] = tensor

@@ -95,7 +95,7 @@ def _undo_all(undo: list[Callable[[], None]]) -> None:
 
 
 def _connect(op: OpOverload, key: str, fn: Kernel) -> Callable[[], None]:
-    """Put a kernel in its place; the result takes it away again if it is still there."""
+    """Register a kernel; the result unregisters it if it is still registered."""
     if key == "autograd":
 
         def entry(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -157,7 +157,7 @@ def define(
 
 
 def _declared_with(library: Library, schema: str, kernel: Kernel) -> Kernel:
-    """What ``define(library, schema)`` does with the function that it decorates."""
+    """The decorator returned by ``define(library, schema)``."""
     library.impl(library.define(schema), kernel)
     return kernel
 
@@ -192,7 +192,7 @@ def impl(
 
 
 def _implemented_with(library: Library, name: str, kernel: Kernel, key: str) -> Kernel:
-    """What ``impl(library, name, key)`` does with the function that it decorates."""
+    """The decorator returned by ``impl(library, name, key)``."""
     library.impl(name, kernel, key)
     return kernel
 

@@ -26,7 +26,7 @@ class OpCheckError(Exception):
 
 
 def _copy(tensor: Tensor) -> Tensor:
-    """A leaf of its own with the same value, so that no test disturbs the user's arguments."""
+    """A separate leaf with the same value, so that no test changes the user's arguments."""
     with no_grad():
         fresh: Tensor = tensor.detach().clone()
     fresh.requires_grad_(tensor.requires_grad)
@@ -114,7 +114,7 @@ def _run_fake(case: _Case, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tup
 
 
 def fake_tensor_test(case: _Case) -> None:
-    """The fake kernel gives the metadata that the real one gives."""
+    """The fake kernel returns the metadata of the real one."""
     args, kwargs = case.copies()
     with no_grad():
         fake, fakes = _run_fake(case, args, kwargs)

@@ -32,7 +32,7 @@ DISPATCH_KEYS = {
     "CompositeExplicitAutograd": "default", "CompositeImplicitAutograd": "implicit", "": "implicit",
     "BackendSelect": "factory", "AutogradCUDA": "autograd_cuda", "Functionalize": "functionalize",
 }  # fmt: skip
-"""Where a kernel goes that is registered under one of PyTorch's dispatch keys."""
+"""PyTorch's dispatch key -> where a kernel registered under it belongs."""
 
 
 def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
@@ -113,7 +113,7 @@ class OpOverload:
         return self.below_autograd(bound, keywords)
 
     def below_autograd(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the kernel for bound arguments and check what it returns; dispatch modes are asked first."""
+        """Run the kernel for bound arguments and check its result; dispatch modes come first."""
         found = asked_of(with_elements((*args, *kwargs.values()))) if watchers.DISPATCHING else None
         if found:
             return ask(self, found, args, kwargs)
@@ -122,7 +122,7 @@ class OpOverload:
         return self.run_kernel(args, kwargs)
 
     def run_kernel(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the kernel makes of bound arguments; nobody else is asked."""
+        """The kernel's result for bound arguments, without dispatch modes."""
         if self.bumps_versions:
             for tensor in self.written_tensors(args, kwargs):
                 prepare_write(tensor)
@@ -133,7 +133,7 @@ class OpOverload:
         return bind_result(self._schema, kernel(*args, **kwargs))
 
     def _of_entries(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a kernel, which may compute by any means, makes of entries of a batch."""
+        """The results of a kernel, which may compute by any means, for entries of a batch."""
         with between_batches():
             made = bind_result(self._schema, kernel(*args, **kwargs))
         spread(tensors_in((*args, *kwargs.values())), tensors_in((made,)))

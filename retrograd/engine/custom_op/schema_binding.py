@@ -91,7 +91,7 @@ _CONVERT: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 def convert(value: Any, kind: SchemaType) -> Any:
-    """``value`` as its declared type; raises ``_Refused`` if it is none."""
+    """``value`` as its declared type; raises ``_Refused`` if it does not have that type."""
     if not kind.wrappers:
         rule = _CONVERT.get(kind.base)
         return value if rule is None else rule(value)

@@ -169,7 +169,7 @@ class _Inference:
         return self.fail(f"Parameter {parameter.name} has an unsupported default value type {type(value)}.")
 
     def returned(self) -> str:
-        """What the schema says behind its arrow."""
+        """The return type in the schema."""
         annotation = self.signature.return_annotation
         if annotation is inspect.Signature.empty:
             self.fail("No return type annotation was provided. Please add one.")

@@ -17,7 +17,7 @@ _REASONS = {
     "fallthrough_kernel": ("kernels are found by device, not along a chain of dispatch keys", _BY_DEVICE),
     "get_kernel": ("kernels are found by device, not by dispatch key", "Call the operator."),
 }
-"""Name -> why it is not there, and what to do."""
+"""Name -> why it is missing, and what to do."""
 
 
 def unavailable(name: str) -> Callable[..., Any]:

@@ -70,8 +70,8 @@ def init_process_group(
         raise ValueError("trying to initialize the default process group twice!")
     from_environment = store is None and (init_method or "env://").startswith("env://")
     if from_environment:
-        rank = _told("RANK", rank)
-        world_size = _told("WORLD_SIZE", world_size)
+        rank = _from_environment("RANK", rank)
+        world_size = _from_environment("WORLD_SIZE", world_size)
     if world_size != 1 or rank != 0:
         raise RuntimeError(
             f"a process group of {world_size} processes: here a group has one, retrograd speaks no network protocol; "
@@ -81,7 +81,7 @@ def init_process_group(
     group.WORLD = ProcessGroup(backend or "gloo")
 
 
-def _told(name: str, given: int) -> int:
+def _from_environment(name: str, given: int) -> int:
     """A number that the program gave, or else the launcher."""
     if given != -1:
         return given

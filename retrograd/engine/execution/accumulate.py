@@ -64,7 +64,7 @@ class AccumulateGrad(GraphNode):
 
     @staticmethod
     def fill(leaves: list[Any], task: Any) -> None:
-        """Accumulate what waited at accumulators during a sweep into their leaves; there are no hooks.
+        """Accumulate gradients that wait at accumulators after a sweep into their leaves; there are no hooks.
 
         First gradients that fit and that nothing else refers to are stored as they are: the general checks would take
         six calls for each, 4 µs after large arrays.
@@ -193,7 +193,7 @@ def _store(variable: TensorBase, g: Any, task: Any) -> None:
 
 
 def _first_gradient(g: Any, variable: TensorBase, holders: int, task: Any) -> Any:
-    """The first value of ``.grad``: the array itself if nobody else refers to it, otherwise a copy."""
+    """The first value of ``.grad``: the array itself if nothing else refers to it, otherwise a copy."""
     known = None if g.base is None or task.seen is None else task.seen.sharing(g)
     own = _own(g, variable, holders, known is not None)
     stored = wrap(own)
@@ -239,7 +239,7 @@ def _laid_out(g: Any, variable: TensorBase) -> Any:
 
 
 def _own(g: Any, variable: TensorBase, holders: int, shares: bool) -> Any:
-    """The array itself if nobody else can see it and its layout is the leaf's, else a copy laid out like the leaf.
+    """The array itself if nothing else can see it and its layout is the leaf's, else a copy laid out like the leaf.
 
     ``holders`` are the variables that hold ``g``: its callers' and the one here; 0 if somebody else can see it.
     ``shares`` says that the program sees its memory in a tensor: as in PyTorch the leaf takes over a view of that.

@@ -207,7 +207,7 @@ def _engine_run_backward(
 
 
 def _flags(create_graph: Any, retain_graph: Any) -> tuple[bool, bool]:
-    """``create_graph`` and whether to keep the graph, as truth values; ``TypeError`` for what is no number."""
+    """``create_graph`` and whether to keep the graph, as booleans; ``TypeError`` for other types than numbers."""
     create = bool(operator.index(create_graph))
     return create, create if retain_graph is None else bool(operator.index(retain_graph))
 

@@ -34,7 +34,7 @@ def batched_grad(
 
 
 def map_batch(function: Callable[..., Sequence[Any]], batches: Sequence[Any]) -> Gradients:
-    """Call ``function`` with every entry of the first dimension of ``batches`` and stack what it returns."""
+    """Call ``function`` with every entry of the first dimension of ``batches`` and stack the results."""
     return batched_grad(lambda entries: function(*entries), batches)
 
 

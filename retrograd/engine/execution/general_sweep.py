@@ -18,7 +18,7 @@ Heap = list[tuple[float, Any]]
 
 
 def run_general(node: Any, heap: Heap, task: Any) -> None:
-    """Run a node of any kind: what it saved is checked and unpacked as in a full run."""
+    """Run a node of any kind; saved values are checked and unpacked as in a full run."""
     g, node._pending = node._pending, None
     grads = g if len(node._sigs) > 1 else [None if g is NOTHING else g]
     passed: list[Any] | None = [] if observe.HEAR_SWEEPS else None
@@ -128,6 +128,6 @@ GraphNode._sweep = GraphNode._sweep_observed = GraphNode._sweep_tensors = run_ge
 
 
 def step_of(node: Any, way: str) -> Any:
-    """What runs a node whose generated method may not be used now."""
+    """The function that runs a node whose generated method may not be used now."""
     own = node.accumulates or node.__class__ is Port or node.__class__ is Run
     return getattr(node, way) if own else partial(run_general, node)

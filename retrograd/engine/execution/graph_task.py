@@ -91,7 +91,7 @@ class GraphTask:
             self.runs |= requested
 
     def count_dependencies(self, roots: list[Any]) -> None:
-        """How many deliveries each node waits for."""
+        """Count how many gradients each node waits for."""
         counts = self.dependencies
         stack: list[GraphNode] = []
         seen: set[GraphNode] = set()

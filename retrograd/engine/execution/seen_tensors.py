@@ -22,7 +22,7 @@ from ..core.registry import OPS
 
 
 class SeenTensors:
-    """What the program has seen of a run so far; it is held weakly."""
+    """The tensors of a run that the program has seen so far, held weakly."""
 
     __slots__ = ("_by_array", "_by_memory")
 
@@ -75,7 +75,7 @@ class SeenTensors:
 
 
 def _make_view(t: TensorBase, known: TensorBase) -> None:
-    """Make ``t`` a view of what ``known`` is (a view of), as views are that a run makes without a graph."""
+    """Make ``t`` a view of ``known`` (or of its root), as views made by a run without a graph are."""
     size, strides = tuple(t._sig.shape), element_strides(t._array)
     origin = Geometry.of(known._array, storage_offset(known))
     offset = origin.offset + (address(t._array) - address(known._array)) // (t._array.itemsize or 1)

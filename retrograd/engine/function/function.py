@@ -43,7 +43,7 @@ class FunctionMeta(type):
 
 
 class Function(FunctionCtx, metaclass=FunctionMeta):
-    """Base of operators with a backward of their own; use ``apply``.
+    """Base of operators with a custom backward; use ``apply``.
 
     >>> import retrograd as torch
     >>> class Cube(torch.autograd.Function):
@@ -181,7 +181,7 @@ def _prepared_node(cls: Any, args: tuple[Any, ...], tensors: list[Any], executab
 
 
 def _check_transforms(cls: Any) -> None:
-    """What a Function must declare to be called beneath ``vmap`` and ``grad``."""
+    """Check what a Function must declare to be called inside ``vmap`` and ``grad``."""
     if cls.setup_context is Function.setup_context:
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
@@ -280,7 +280,7 @@ def _positional(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
 
 
 class _ErrorNode(GraphNode):
-    """Raises when it is reached: the way to differentiate a once-differentiable backward again."""
+    """Raises when it is reached: a once-differentiable backward cannot be differentiated again."""
 
     qualified_name = "torch::autograd::Error"
 

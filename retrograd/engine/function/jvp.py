@@ -1,4 +1,4 @@
-"""Forward mode of custom Functions: calling ``jvp`` and checking what it returns."""
+"""Forward mode of custom Functions: calls ``jvp`` and checks its results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .outputs import Outputs
 
 
 def run_jvp(node: BackwardCFunction, args: tuple[Any, ...], results: list[Any], pending: Outputs) -> None:
-    """Call the user's ``jvp`` and give the outputs their tangents."""
+    """Call the user's ``jvp`` and set the outputs' tangents."""
     given = [_input_tangent(node, a) for a in args]
     versions = {id(t): version_of(t) for t in given if t is not None}
     tangents = _checked(node._forward_cls.__name__, _call(node, given), len(results))

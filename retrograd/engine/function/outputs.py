@@ -20,7 +20,7 @@ from .node import BackwardCFunction
 
 
 class Outputs:
-    """One call's outputs on their way to the caller."""
+    """The outputs of one call, before they are returned."""
 
     def __init__(
         self, node: BackwardCFunction, inputs: tuple[Any, ...], raw: tuple[Any, ...], executable: bool
@@ -33,14 +33,15 @@ class Outputs:
         marked = _tensors(node.non_differentiable, "mark_non_differentiable only accepts variable arguments")
         self.constant = {id(x) for x in marked}
         self.must_not_return: set[int] = set()
-        """What ``setup_context`` saved: as inputs returned unchanged they would be saved before they are replaced."""
+        """Tensors saved by ``setup_context``: inputs that are returned unchanged would be saved before they are
+        replaced."""
 
     def is_differentiable(self, t: Any) -> bool:
         """Whether an output takes a gradient."""
         return self.executable and t._sig.differentiable and id(t) not in self.constant
 
     def wrapped(self) -> list[Any]:
-        """Attach history to each output, in order; returns what the caller gets."""
+        """Attach history to each output, in order; return the caller's results."""
         tensors = [isinstance(x, TensorBase) for x in self.raw]
         self.node._output_info = tuple([x._sig if is_t else None for x, is_t in zip(self.raw, tensors, strict=True)])
         self.node._sigs = tuple(
@@ -127,7 +128,7 @@ class Outputs:
             meta.requires_grad = False
 
     def _rebase(self, t: Any, edge: Any) -> None:
-        """Let a tensor that forward wrote in place go on at this node; raises where PyTorch forbids the write."""
+        """Make this node the history of a tensor written by forward; raises where PyTorch forbids the write."""
         meta = t._meta
         if t._fn is LAZY and meta is not None and meta.requires_grad:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
@@ -153,7 +154,7 @@ class Outputs:
             meta.grad = None
 
     def _tag_views(self, results: list[Any], tag: int) -> None:
-        """What a write to an output that is a view will be refused with."""
+        """Set the reason for rejecting writes to an output that is a view."""
         for t in results:
             if (
                 isinstance(t, TensorBase)

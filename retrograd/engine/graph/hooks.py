@@ -147,7 +147,7 @@ class SpillFolder:
         weakref.finalize(self, _remove_folder, self.path, lock, os.getpid())
 
     def write(self, array: Any) -> SpilledArray:
-        """Write an array to a file of its own; nothing of it stays behind when that fails."""
+        """Write an array to a new file, which is removed on failure."""
         path = self.path / f"{next(self._names)}.npy"
         try:
             with path.open("wb") as file:
@@ -167,7 +167,7 @@ class SpilledArray:
         weakref.finalize(self, _remove_file, path, os.getpid())
 
     def read(self) -> Any:
-        """The array, read anew."""
+        """Read the array again."""
         try:
             return np.load(self.path, allow_pickle=False)
         except OSError as error:
@@ -249,12 +249,12 @@ def _saved_tensors_hooks_enable() -> None:
 
 
 def _push_saved_tensors_default_hooks(pack_hook: Any, unpack_hook: Any) -> None:
-    """What entering ``saved_tensors_hooks`` does."""
+    """Enter ``saved_tensors_hooks``."""
     saved_tensors_hooks(pack_hook, unpack_hook).__enter__()
 
 
 def _pop_saved_tensors_default_hooks() -> None:
-    """What leaving the innermost of them does."""
+    """Leave the innermost ``saved_tensors_hooks``."""
     if not STATE.saved_hooks:
         raise RuntimeError("there are no hooks for saved tensors in this thread")
     saved_tensors_hooks(None, None).__exit__()
@@ -289,7 +289,7 @@ def _back_to_device(packed: tuple[Any, Any]) -> Any:
 
 
 class save_on_disk(saved_tensors_hooks):  # noqa: N801 - named after save_on_cpu
-    """Keep every saved tensor in a file of its own and read it again when backward needs it.
+    """Keep every saved tensor in a separate file and read it again when backward needs it.
 
     ``folder`` is where a temporary folder is made (default: the system's place for such). A file is removed as soon
     as its value is released, the temporary folder together with the last of them, and what a killed process left
@@ -316,12 +316,12 @@ def _read_back(packed: Any) -> Any:
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
-    """Nothing to warn of: there are no streams on the CPU."""
+    """Do nothing: there are no streams on the CPU."""
     _check_switch(enabled)
 
 
 def set_override_stale_capture_stream(enabled: bool) -> None:
-    """Nothing to override: there is no capture on the CPU."""
+    """Do nothing: there is no capture on the CPU."""
     _check_switch(enabled)
 
 

@@ -31,7 +31,7 @@ TensorKey = tuple[int, int, int]
 
 
 class _AllowMutationOnSavedContext:
-    """Which values are saved, where they live, and which of them were copied.
+    """The saved values, their tensors, and which of them were copied.
 
     PyTorch finds saved values by the address of the written tensor, and so misses writes through a view that starts
     elsewhere. Here the key is the block of memory they share, so that base, views and ``.data`` are all noticed.

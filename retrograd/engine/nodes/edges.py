@@ -53,7 +53,7 @@ GradientEdge.__module__ = "retrograd.autograd.graph"
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """Where the gradient of ``tensor`` goes; ``RuntimeError`` when it does not require grad."""
+    """The edge of ``tensor``'s gradient; ``RuntimeError`` when it does not require grad."""
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"get_gradient_edge() expects a Tensor, got {type(tensor).__name__}")
     edge = gradient_edge(tensor)
@@ -67,7 +67,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 
 
 def _view_node(tensor: TensorBase) -> GraphNode | None:
-    """A node above the tensor's, which keeps what lies below alive."""
+    """A node that keeps everything below the tensor's node alive."""
     before = STATE.grad_enabled
     set_grad_enabled_here(True)
     try:

@@ -153,7 +153,7 @@ def check_replacement(hook: Any, old: TensorBase | None, new: Any) -> None:
 
 
 def check_replacements(hook: Any, old: tuple[TensorBase | None, ...], new: Any) -> tuple[TensorBase | None, ...]:
-    """Validate what a node hook returned in place of a tuple of gradients."""
+    """Validate a node hook's replacement for a tuple of gradients."""
     if not isinstance(new, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(new).__name__}'")
     if len(new) != len(old):
@@ -167,7 +167,7 @@ def check_replacements(hook: Any, old: tuple[TensorBase | None, ...], new: Any) 
 
 
 def run_tensor_hooks(hooks: OrderedDict[int, Hook], grad: TensorBase | None) -> TensorBase | None:
-    """Run a tensor's hooks in order; each sees what the one before returned."""
+    """Run a tensor's hooks in order; each receives the result of the previous one."""
     for handle, hook in list(hooks.items()):
         result = call_hook(handle, hook, grad)
         if result is not None:

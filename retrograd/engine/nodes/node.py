@@ -52,7 +52,7 @@ class Extra:
 
 
 class InputMetadata:
-    """What is known about one input of a node: shape and dtype of the forward output it belongs to."""
+    """Shape and dtype of the forward output that an input of a node belongs to."""
 
     __slots__ = ("sig",)
     is_nested_tensor = False
@@ -73,7 +73,7 @@ class InputMetadata:
 
     @property
     def device(self) -> device:
-        """Where it lives: always the CPU."""
+        """Always the CPU."""
         return CPU
 
     def __repr__(self) -> str:
@@ -99,9 +99,9 @@ class GraphNode:
     accumulates = False
     """Whether this is a leaf's accumulator, with a ``variable``."""
     results_alike = False
-    """Whether what it passes on has one shape and dtype (``RowFacts.alike``)."""
+    """Whether all gradients it passes on have one shape and dtype (``RowFacts.alike``)."""
     takes_attributes = False
-    """Whether users may set attributes of their own (custom Functions)."""
+    """Whether users may set attributes on it (custom Functions)."""
 
     _edges: tuple[Any, ...]
     _extra: Extra | None
@@ -138,7 +138,7 @@ class GraphNode:
 
     @property
     def requires_grad(self) -> bool:
-        """Always true: there is a node because something requires grad."""
+        """Always true: a node exists because something requires grad."""
         return True
 
     @property
@@ -201,7 +201,7 @@ class GraphNode:
         return self._extra
 
     def input_count(self) -> int:
-        """How many gradients hooks and callers see."""
+        """Number of gradients that hooks and callers see."""
         return max(len(self._sigs), 1)
 
     def add_tensor_hooks(self, nr: int, hooks: OrderedDict[int, Hook]) -> None:
@@ -226,7 +226,7 @@ class GraphNode:
     """The same where gradients are tensors, since a graph is created."""
 
     def _release(self) -> None:
-        """Drop what was saved for backward."""
+        """Free what was saved for backward."""
 
 
 class _Nothing:
@@ -295,7 +295,7 @@ def edge_to(node: GraphNode, nr: int) -> Any:
 
 
 def port_of(node: GraphNode, nr: int, sig: Any) -> Port:
-    """``Port(node, nr)`` by stores, in half the time; ``sig`` is what its gradients look like."""
+    """``Port(node, nr)`` by attribute stores, in half the time; ``sig`` is the type of its gradients."""
     port = _new_port(Port)
     port.node, port.nr, port._pending = node, nr, None
     port._number = node._number + 0.5 / (nr + 1)

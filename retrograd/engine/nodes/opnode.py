@@ -32,7 +32,7 @@ FREED = _Freed()
 
 
 def _as_given(result: Any, grads: list[Any], wide: list[Any]) -> Any:
-    """What a rule returned: the gradient that it got, if that is it, not the same one in single precision."""
+    """The result of a rule; if it is the incoming gradient, that in its original dtype."""
     for given, passed in zip(grads, wide, strict=True):
         if result is passed:
             return given
@@ -40,12 +40,12 @@ def _as_given(result: Any, grads: list[Any], wide: list[Any]) -> Any:
 
 
 def _is_number(t: TensorBase) -> bool:
-    """Whether a tensor represents a Python number that somebody asked to see."""
+    """Whether a tensor represents a Python number that was requested as a tensor."""
     return t._meta is not None and t._meta.wrapped_number
 
 
 class RunContext(Protocol):
-    """What a node needs to know of the task it runs in."""
+    """What a node needs to know about the running task."""
 
     restricted: bool
     """Whether only some gradients are wanted, so that ``wants`` must be asked."""
@@ -208,7 +208,7 @@ class OpNode(GraphNode):
         return value
 
     def _was_number(self, name: str, t: TensorBase) -> bool:
-        """Whether a rule expects a number where hooks on saved tensors, or somebody who looked, got a tensor."""
+        """Whether a rule expects a number where hooks on saved tensors, or a reader, got a tensor."""
         return _is_number(t) or (
             name in self.op.aux and t._sig.kind == "f" and t._sig.shape == () and not dispatches(t)
         )
@@ -238,7 +238,7 @@ class OpNode(GraphNode):
         return value
 
     def _asked(self, name: str, value: Any) -> Any:
-        """A condition or list of indices as tensors, where their class is all that knows what is in them; else None."""
+        """A condition or list of indices as tensors, if only their class knows the values; else None."""
         if name in self.op.array_lists and isinstance(value, tuple):
             parts = tuple([v.value(self) if isinstance(v, SavedTensor) else v for v in value])
             return parts if any(isinstance(v, TensorBase) and dispatches(v) for v in parts) else None
@@ -271,7 +271,7 @@ class OpNode(GraphNode):
         return self.caller(self, grads, kwargs)
 
     caller: Any
-    """``node_call.call_node``, put here by that module."""
+    """``node_call.call_node``, set by that module."""
 
     def _release(self) -> None:
         for place, slot in enumerate(self.op.freed_slots):

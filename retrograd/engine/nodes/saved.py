@@ -48,7 +48,7 @@ _HINTS = {
         "in question was changed in there or anywhere later. Good luck!"
     ),
 }
-"""What to do about a value that was overwritten, without and under anomaly mode."""
+"""Advice for a value that was overwritten, without and under anomaly mode."""
 
 
 def _message_type(sig: Sig) -> str:
@@ -159,7 +159,7 @@ class SavedTensor:
             self._tensor = detached(t) if is_output else t
 
     def _pack(self, t: TensorBase, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
-        """Keep what the pack hook makes of a tensor; ``RuntimeError`` if the hook writes into it."""
+        """The pack hook's result for a tensor; ``RuntimeError`` if the hook writes into it."""
         before = version_of(t)
         was = state.STATE.grad_enabled
         state.set_grad_enabled_here(False)

@@ -51,7 +51,7 @@ _LISTS = frozenset({
     "StdMeanBackward0", "AmaxBackward0", "AminBackward0", "LogsumexpBackward0", "LinalgVectorNormBackward0",
     "FlipBackward0", "RollBackward0", "SqueezeBackward2", "NormBackward1", "NormBackward3", "NormBackward4",
 })  # fmt: skip
-"""Nodes whose dimensions are a list in PyTorch, also when there is one."""
+"""Nodes whose dimensions are a list in PyTorch, even a single one."""
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 _WHOLE = frozenset({
     "dim", "dims", "dim0", "dim1", "dim2", "dimension", "shifts", "ignore_index", "padding_idx", "offset", "pad",
@@ -127,7 +127,7 @@ def _seen_by_hooks(node: OpNode, name: str) -> Any:
 
 
 def _kept(node: OpNode, name: str) -> Any:
-    """What is in the slot of a saved value; a number among the operands as it was given."""
+    """The value in a slot; a number among the operands in its original form."""
     value = getattr(node, "kept_" + name)
     return value.value if value.__class__ is Number else value
 

@@ -115,7 +115,7 @@ def overridable_call(
     """``function``, but ``__torch_function__`` of active modes and of its arguments' classes runs first.
 
     ``asked`` are the arguments whose classes are asked, if not all; ``arrange`` is the form in which they are handed
-    over; with ``tells_class`` modes are told of the first argument's class, a plain tensor's too.
+    over; with ``tells_class`` modes get the first argument's class, a plain tensor's too.
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,1 +1,1 @@
-"""The operator table: what a row is, and the functions and methods made of the rows."""
+"""The operator table: the definition of a row, and the functions and methods made from rows."""

@@ -16,14 +16,14 @@ class RowError(Exception):
 
 
 class RowFacts:
-    """The facts of one row, with what holds where the row says nothing."""
+    """The facts of one row, with defaults."""
 
     joint: Rule | None = None
     """One rule that returns the gradients of all arguments."""
     jvp: Rule | None = None
     """The forward-mode rule ``jvp(primals, tangents, results)``, where it does not follow from ``kind``."""
     public: bool = True
-    """The row is a public function as it stands; otherwise a function in ``overloads`` calls it."""
+    """The row itself is a public function; otherwise a function in ``overloads`` calls it."""
 
     # -- operands
     promote: str = ""
@@ -46,9 +46,10 @@ class RowFacts:
     results: tuple[str, ...] = ()
     """Names of the outputs, for rules that ask for one of several."""
     outputs: int | str = 1
-    """How many tensors the operator returns; ``"many"`` where that depends on the arguments."""
+    """How many tensors the operator returns; ``"many"`` if that depends on the arguments."""
     undefined: bool = False
-    """Of several outputs: rules get ``None`` for a missing gradient, not zeros, since PyTorch's formulas ask."""
+    """With several outputs: rules get ``None`` for a missing gradient instead of zeros, as PyTorch's
+    formulas expect."""
     nondiff: tuple[int, ...] = ()
     """Numbers of the outputs without gradient, such as indices."""
     aux: tuple[str, ...] = ()
@@ -103,7 +104,7 @@ class RowFacts:
     arrays: tuple[str, ...] = ()
     """Saved parameters that hold arrays (``name*``: a tuple of them and others): they are freed as tensors are."""
     keeps: tuple[str, ...] = ()
-    """What PyTorch's node keeps, and shows, beyond what the rules here ask for."""
+    """Values that PyTorch's node saves, and shows, in addition to what the rules here need."""
     for_hooks: dict[str, Rule] = {}
     """What hooks on saved tensors see under a name, worked out on arrays from what else the node keeps: what PyTorch
     keeps beyond what the rules here need, or keeps in another form. Its node shows it, too."""
@@ -111,7 +112,7 @@ class RowFacts:
     """An operand that several rules ask for is kept only for those operands that want a gradient, as PyTorch keeps what
     one formula asks for; what several formulas ask for it keeps for any."""
     shown: dict[str, Any] = {}
-    """What this row's nodes show beyond ``nodes.shown_names``."""
+    """Attributes that this row's nodes show in addition to ``nodes.shown_names``."""
 
     def _take_facts(self, facts: dict[str, Any]) -> None:
         """Set every fact: as the row says, or its default, on the row itself, where reading is fastest."""

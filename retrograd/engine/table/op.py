@@ -87,12 +87,12 @@ class OpDef(RowFacts):
 
     @property
     def qualified_name(self) -> str:
-        """What ``name()`` of its nodes says."""
+        """The ``name()`` of its nodes."""
         return _QUALIFIED.get(self.node_name, self.node_name)
 
     @property
     def only_for_hooks(self) -> set[str]:
-        """What nodes keep only where hooks on saved tensors ask to see it."""
+        """What nodes save only for hooks on saved tensors."""
         return {*self.for_hooks} - {*self.params, *self.aux, *self.results}
 
     # -- derived from the row
@@ -105,7 +105,7 @@ class OpDef(RowFacts):
         self.required = len(self.params) - len(self.defaults)
 
     def _read_facts(self, facts: dict[str, Any]) -> None:
-        """Take what the row says; some defaults follow from its kind, its name or another fact."""
+        """Set the row's facts; some defaults depend on its kind, its name or another fact."""
         facts.setdefault("promote", "common" if self.kind in ("elementwise", "multilinear") else "")
         facts.setdefault("outputs", len(facts.get("results", "").split()) or 1)
         facts.setdefault("public", not self.name.startswith("_"))
@@ -119,7 +119,7 @@ class OpDef(RowFacts):
         self.array_lists = _frozen(name.rstrip("*") for name in self.arrays if name.endswith("*"))
 
     def _read_tensors(self, tensors: str | None) -> None:
-        """Which arguments are tensors: those that ``tensors`` names (``name*``: a list), or those with a rule."""
+        """Determine which arguments are tensors: those in ``tensors`` (``name*``: a list), or those with a rule."""
         if tensors is not None:
             named = tensors.split()
         elif self.joint is not None or not self.rules:
@@ -141,7 +141,7 @@ class OpDef(RowFacts):
         self.diff_positions = tuple(self.params.index(n) for n in self.diff_names)
 
     def _read_rules(self) -> None:
-        """Which values each rule asks for; a node keeps operands by their names, then results, as in PyTorch."""
+        """Determine which values each rule uses; a node saves operands by their names, then results, as in PyTorch."""
         everything = dict(self.rules) if self.joint is None else {"*": self.joint}
         asked = {arg: parameters_of(rule)[0][1 if self.joint is None else 2 :] for arg, rule in everything.items()}
         made = {name: parameters_of(rule)[0] for name, rule in self.for_hooks.items()}
@@ -163,7 +163,7 @@ class OpDef(RowFacts):
         self._read_slots()
 
     def _read_slots(self) -> None:
-        """Which slots of a node are always filled, and which of them backward frees."""
+        """Determine which slots of a node are always filled, and which of them backward frees."""
         others = [n for n in self.saved_names if n not in self.tensor_saved and parts(n)[1] != "_by_columns"]
         self.always_saved = _frozen([*others, *self.keeps, *self.unconditional])
         freed = [n for n in self.saved_names if n in self.tensor_saved]
@@ -174,7 +174,7 @@ class OpDef(RowFacts):
         self.optional_slots = _frozen(f"kept_{n}" for n in optional)
 
     def _may_be_none(self, names: list[str]) -> list[str]:
-        """Which tensors a caller can leave out: in rows of one formula only those that are ``None`` by default."""
+        """The tensors that a caller can omit: in rows with one formula only those that are ``None`` by default."""
         own = {*self.tensor_names[:1], "result", *self.results, *self.aux}
         if self.kind == "function" or self.joint is not None:
             return [n for n in names if n not in own]
@@ -187,7 +187,7 @@ class OpDef(RowFacts):
             raise RowError(f"row {self.name!r}: the rule for {arg!r} asks for {name!r}, which the operator has not")
 
     def saved_for(self, edges: Sequence[Any]) -> set[str]:
-        """Names of what a node with these edges keeps: rules of operands without one are never asked."""
+        """Names of what a node with these edges saves: rules of operands without an edge never run."""
         if self.joint is not None or self.lists or len(self.diff_names) == 1:
             return set(self.saved_names)
         wanted = set(self.always_saved)

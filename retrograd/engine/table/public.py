@@ -216,7 +216,7 @@ def property_(name: str | None = None) -> Callable[[Callable[[Any], Any]], Calla
 
 
 def publish_rows() -> None:
-    """Functions and methods for every row that has none yet; names with a leading underscore stay internal."""
+    """Make functions and methods for every row that has none yet; names with a leading underscore stay internal."""
     for op in OPS.values():
         if not op.public:
             continue
@@ -232,7 +232,7 @@ def publish_rows() -> None:
 
 
 def _publish_spellings(table: dict[str, Callable[..., Any]]) -> None:
-    """Let other spellings of a name, also in place, be what the name is."""
+    """Publish other spellings of a name, including in-place ones."""
     for spelling, name in _SPELLINGS.items():
         for suffix in ("", "_"):
             if name + suffix in table:

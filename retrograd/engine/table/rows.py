@@ -51,7 +51,7 @@ def listwise(name: str, forward: Any, rule: Rule, *, node: str | None = None, **
 
 
 def no_forward_mode(name: str) -> Rule:
-    """The forward rule of a row for which PyTorch has none: it says so."""
+    """The forward-mode rule of a row for which PyTorch has none: it raises."""
 
     def jvp(primal: Any, tangents: Any, results: Any) -> Any:
         raise NotImplementedError(

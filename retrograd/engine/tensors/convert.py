@@ -25,7 +25,7 @@ from ..switches.state import STATE
 from ..warning import warn_once
 
 _MOST_DIMENSIONS: Final = 64
-"""Of NumPy's arrays."""
+"""NumPy's limit."""
 
 
 def dims_given(dim: Any) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ def _from_sequence(data: Any, numpy: np.dtype[Any] | None) -> Any:
 
 
 def _of_numbers(array: Any, data: Any, numpy: np.dtype[Any] | None) -> Any:
-    """What NumPy made of Python's numbers, in the dtype that PyTorch finds for them, or in the one asked for."""
+    """NumPy's array of Python numbers in the dtype that PyTorch infers for them, or the requested one."""
     kind = kind_of(array.dtype)
     if _holds_long_integers(array, data):
         return _of_long_integers(np.array(data, dtype=object), numpy)
@@ -90,7 +90,7 @@ def _of_numbers(array: Any, data: Any, numpy: np.dtype[Any] | None) -> Any:
 
 
 def _common_dtype(kinds: set[Any]) -> np.dtype[Any]:
-    """The dtype of numbers of which some have one of their own: that of all together."""
+    """The common dtype of numbers, some of which have a dtype."""
     found = [kind if isinstance(kind, np.dtype) else scalar_dtype(kind()) for kind in kinds]
     return functools.reduce(promote_types, found)
 
@@ -154,7 +154,7 @@ def refuse_foreign_bytes(array: Any) -> None:
 
 
 def _refusal_of_nesting(data: Any) -> Exception:
-    """What PyTorch says of nested lists whose lengths differ: the first that is not as long as those before it."""
+    """PyTorch's error for nested lists of different lengths: it names the first that differs from those before it."""
     level, depth = [data], 0
     while level and all(isinstance(part, list) or getattr(part, "ndim", 0) for part in level):
         lengths = [len(part) for part in level]
@@ -168,7 +168,7 @@ def _refusal_of_nesting(data: Any) -> Exception:
 
 
 def _untyped(data: Any) -> Exception:
-    """What PyTorch says of the first value that is no number."""
+    """PyTorch's error for the first value that is not a number."""
     wrong, first = next(_no_numbers(data), data), data
     while isinstance(first, (list, tuple)) and first:
         first = first[0]
@@ -229,7 +229,7 @@ def _first(data: Any) -> Any:
 # -- out of the engine
 
 
-def told(reason: str, t: TensorBase, result: Any) -> Any:
+def reported(reason: str, t: TensorBase, result: Any) -> Any:
     """``result``, after notifying observers that the graph ends there."""
     if observe.observers:
         observe.notify("cut", reason, t, result)
@@ -261,17 +261,17 @@ def to_numpy(t: Any, *, force: bool = False) -> Any:
             f"Got unsupported ScalarType {scalar_name(t._array.dtype)}: NumPy has no such dtype; write .float().numpy()"
         )
     share(t._array)
-    return told("numpy", t, t._array) if observe.observers else t._array
+    return reported("numpy", t, t._array) if observe.observers else t._array
 
 
 def array_protocol(t: Any, dtype: Any = None, copy: Any = None) -> Any:  # noqa: A002
-    """What ``np.asarray(tensor)`` gets."""
+    """The result of ``np.asarray(tensor)``."""
     array = to_numpy(t)
     return array if dtype is None else array.astype(dtype, copy=False)
 
 
 def wrapped_result(t: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-    """What a function of NumPy's returns that was called with a tensor: a tensor; truth values as PyTorch has them."""
+    """The result of a NumPy function that was called with a tensor: a tensor, with PyTorch's booleans."""
     return wrap(array.astype(np.uint8) if array.dtype == bool else array)
 
 
@@ -279,7 +279,7 @@ def tolist(t: Any) -> Any:
     """Nested lists of Python numbers."""
     if is_dispatching(t):
         raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(t).__name__}")
-    return told("tolist", t, t._array.tolist())
+    return reported("tolist", t, t._array.tolist())
 
 
 def item(t: Any) -> Any:
@@ -288,7 +288,7 @@ def item(t: Any) -> Any:
         return scalar_of(t)
     if t._array.size != 1:
         raise RuntimeError(f"a Tensor with {t._array.size} elements cannot be converted to Scalar")
-    return told("item", t, t._array.item())
+    return reported("item", t, t._array.item())
 
 
 def _warn_scalar(t: Any) -> None:

@@ -14,7 +14,7 @@ from ..core.bits import bits_of, class_of, mark, memory_of
 from ..nodes.hooks import warn_if_has_hooks
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import no_grad
-from .convert import refusal, told
+from .convert import refusal, reported
 
 
 def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
@@ -46,11 +46,11 @@ def deepcopy(t: Any, memo: dict[int, Any]) -> Any:
             made.__dict__.update(copy.deepcopy(t.__dict__, memo))
     if t._meta is not None:
         _copy_record(made, t._meta, None if trained else memo)
-    return told("deepcopy", t, made)
+    return reported("deepcopy", t, made)
 
 
 def _cloned(t: Any) -> Any:
-    """What the class of a tensor makes of ``clone``; ``RuntimeError`` if that is of another class."""
+    """``clone`` of a tensor by its class; ``RuntimeError`` if the result has another class."""
     with no_grad():
         made = t.clone()
     if type(made) is not type(t):
@@ -75,7 +75,7 @@ def _check_new_empty(t: Any) -> None:
 
 
 def _copied(t: Any, memo: dict[int, Any]) -> Any:
-    """A copy at the same place in a copy of all the memory; tensors that share memory share the copy as well."""
+    """A copy in the same place of a copy of the whole memory; tensors that share memory share the copy as well."""
     meta = t._meta
     if meta is None or meta.bits or (meta.storage is None and meta.view is None):
         return wrap(t._array.copy(order="K"))

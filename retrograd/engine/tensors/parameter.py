@@ -63,7 +63,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
 
 def _detached(source: Any) -> Any:
-    """What the class of a tensor makes of ``detach``; ``RuntimeError`` if that is of another class."""
+    """``detach`` of a tensor by its class; ``RuntimeError`` if the result has another class."""
     made = source.detach()
     if type(made) is not type(source):
         raise RuntimeError(

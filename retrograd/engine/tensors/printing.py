@@ -82,7 +82,7 @@ def _suffixes(t: Any) -> list[str]:
 
 
 def grad_suffix(t: Any) -> list[str]:
-    """What a text says of a tensor's part in the graph."""
+    """The part of a tensor's text about the graph."""
     try:
         fn = grad_fn_of(t)
     except RuntimeError:

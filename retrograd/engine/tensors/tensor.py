@@ -1,4 +1,4 @@
-"""``Tensor``: what a user sees of a tensor's autograd record.  Operators are attached by ``methods``.
+"""``Tensor``: the user's view of a tensor's autograd record.  Operators are attached by ``methods``.
 
 >>> import retrograd as torch
 >>> x = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -10,7 +10,7 @@ from .tensor import Tensor
 
 
 class _ExecutionEngine:
-    """What old programs reach as ``Variable._execution_engine``."""
+    """The object that old programs access as ``Variable._execution_engine``."""
 
     queue_callback = staticmethod(queue_callback)
 

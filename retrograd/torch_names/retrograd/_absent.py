@@ -55,7 +55,7 @@ INSTEAD: Final[dict[str, str]] = {
     ),
     "nn.attention.experimental": "nn.functional.scaled_dot_product_attention computes attention",
     "nn.attention.varlen": (
-        "sequences of several lengths in one attention are told apart by a mask: "
+        "sequences of several lengths in one attention are distinguished by a mask: "
         "nn.functional.scaled_dot_product_attention(attn_mask=...) or nn.attention.flex_attention"
     ),
     "nn.intrinsic": _NO_QUANTIZATION,
@@ -101,5 +101,5 @@ def sentence(name: str) -> str | None:
 
 def missing_attribute(package: str, name: str, otherwise: str = "") -> AttributeError:
     """The error for a name that a package lacks, which may be that of a module; ``otherwise`` what else to say."""
-    told = sentence(".".join([*package.split(".")[1:], name]))
-    return AttributeError(f"module '{package}' has no attribute '{name}'{f': {told}' if told else otherwise}")
+    why = sentence(".".join([*package.split(".")[1:], name]))
+    return AttributeError(f"module '{package}' has no attribute '{name}'{f': {why}' if why else otherwise}")

@@ -120,10 +120,10 @@ class ProcessContext:
     def _error(self, rank: int) -> ProcessException:
         process = self.processes[rank]
         try:
-            told = self._failures[rank].recv()
+            report = self._failures[rank].recv()
         except EOFError:
             return self._exit(rank, process.pid, process.exitcode)
-        text = f"\n\n-- Process {rank} terminated with the following error:\n{told}"
+        text = f"\n\n-- Process {rank} terminated with the following error:\n{report}"
         return ProcessRaisedException(text, rank, process.pid)
 
     def _exit(self, rank: int, pid: int, code: int) -> ProcessExitedException:
@@ -145,12 +145,12 @@ def start_processes(
     context: Any = multiprocessing.get_context(start_method)
     processes, failures = [], []
     for rank in range(nprocs):
-        told, tells = context.Pipe(duplex=False)
-        process = context.Process(target=_run, args=(fn, rank, args, tells), daemon=daemon)
+        receiving, sending = context.Pipe(duplex=False)
+        process = context.Process(target=_run, args=(fn, rank, args, sending), daemon=daemon)
         process.start()
-        tells.close()
+        sending.close()
         processes.append(process)
-        failures.append(told)
+        failures.append(receiving)
     begun = ProcessContext(processes, failures)
     if not join:
         return begun

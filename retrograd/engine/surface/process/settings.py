@@ -28,8 +28,8 @@ def get_num_threads() -> int:
     """The number of threads of NumPy's linear algebra: ``OMP_NUM_THREADS``, otherwise the number of CPUs."""
     if _settings["threads"] is not None:
         return int(_settings["threads"])
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    return int(told) if told.isdigit() and int(told) else os.cpu_count() or 1
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    return int(setting) if setting.isdigit() and int(setting) else os.cpu_count() or 1
 
 
 @_setting

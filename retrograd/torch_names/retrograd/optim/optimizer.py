@@ -58,7 +58,7 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
         for hook in (*_BEFORE_ALL.values(), *before.values()):
             given, kwargs = _replaced(step, hook(self, given, kwargs), given, kwargs)
         self._opt_called = True  # schedules ask for it
-        result = step(*given, **kwargs) if ours or not observe.observers else _told(step, given, kwargs)
+        result = step(*given, **kwargs) if ours or not observe.observers else _observed(step, given, kwargs)
         for hook in (*after.values(), *_AFTER_ALL.values()):
             hook(self, given, kwargs)
         return result
@@ -67,7 +67,7 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     return step_with_hooks
 
 
-def _told(step: Callable[..., Any], given: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _observed(step: Callable[..., Any], given: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Take a step that a program wrote as observers hear of ours: it is one event, but for what its closure calls."""
     given = tuple(_closure(one) if place == 1 and callable(one) else one for place, one in enumerate(given))
     if callable(kwargs.get("closure")):

@@ -76,10 +76,10 @@ class Pass:
         return batch
 
     def _compare_length(self) -> None:
-        told = self._loader._length_told
-        if told is not None and self._count > told:
+        reported = self._loader._reported_length
+        if reported is not None and self._count > reported:
             warn(
-                f"Length of IterableDataset {self._loader.dataset} was reported to be {told}(when accessing "
+                f"Length of IterableDataset {self._loader.dataset} was reported to be {reported}(when accessing "
                 f"len(dataloader)), but {self._count} samples have been fetched. "
             )
 
@@ -209,7 +209,7 @@ class DataLoader:
 
     _iterator: Any = None
     """The pass whose workers persist."""
-    _length_told: int | None = None
+    _reported_length: int | None = None
     """What ``len`` was, if somebody asked."""
 
     def __init__(
@@ -250,7 +250,7 @@ class DataLoader:
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
             return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
-        samples = self._length_told = len(self.dataset)  # type: ignore[arg-type]
+        samples = self._reported_length = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
             return samples
         whole, rest = divmod(samples, self.batch_size)
