@@ -1,4 +1,4 @@
-"""Says what went wrong in a recorded program, where, and what to write instead.
+"""Finds what went wrong in a recorded program, where, and how to fix it.
 
 ``rules`` holds a file or folder for each sort of cause; every one that has a ``CHECK`` takes part.  Beside it is what
 rules are written with: ``base`` defines a check; ``facts`` are relations over the recording, of which ``Flow``, a
@@ -63,7 +63,7 @@ def kinds() -> dict[str, Kind]:
 def diagnose(recording: Recording, *, dropped: list[Dropped] | None = None) -> list[Finding]:
     """Return what went wrong in a recorded run: causes first, most severe first; nothing for a healthy program.
 
-    The recording may just have been made or be loaded from a file; level ``full`` tells the checks most::
+    The recording may be new or loaded from a file; at level ``full`` the checks know most::
 
         for finding in rg.inspect.diagnose(rg.inspect.load("run.json")):
             print(finding.file, finding.line, finding.message, finding.remedy)
@@ -75,7 +75,7 @@ def diagnose(recording: Recording, *, dropped: list[Dropped] | None = None) -> l
 
 
 def _explained(recording: Recording, dropped: list[Dropped] | None = None) -> list[tuple[Case, Finding]]:
-    """Return what went wrong in a recorded run, as cases and as they are shown."""
+    """Return what went wrong in a recorded run, as cases and as findings."""
     table = kinds()
     with collector_paused():
         flow = Flow(recording)
@@ -90,7 +90,7 @@ def _explained(recording: Recording, dropped: list[Dropped] | None = None) -> li
 
 
 def diagnose_together(recordings: Sequence[Recording], names: Sequence[str]) -> list[Finding]:
-    """Return what recordings of the ranks of one job, or of two runs of one program, tell together; then each alone.
+    """Return the findings of several recordings together (ranks of one job, or two runs of one program), then of each.
 
     A finding of all recordings is reported once, one of only some with their ``names``.
     """
@@ -112,7 +112,7 @@ def diagnose_together(recordings: Sequence[Recording], names: Sequence[str]) -> 
 
 
 def _follows(lineup: Lineup, number: int, case: Case, *, explained: bool) -> bool:
-    """Whether what a rank tells follows from what another one did: it lost the other, or got its NaN."""
+    """Whether a rank's finding is a consequence of another rank's: it lost the connection, or received its NaN."""
     if case.explains_error and explained and is_lost(lineup.runs[number].error):
         return True
     odd = case.kind in all_checks()["nonfinite"].kinds or case.kind == "exploding"
@@ -120,7 +120,7 @@ def _follows(lineup: Lineup, number: int, case: Case, *, explained: bool) -> boo
 
 
 def explanation(recording: Recording) -> Finding | None:
-    """Return what led to the exception that ended the recorded stretch, None if no check knows."""
+    """Return the cause of the exception that ended the recording, None if no check knows it."""
     return _first(Flow(recording), lambda case: case.explains_error)
 
 
@@ -130,7 +130,7 @@ def about(flow: Flow, tensor: int) -> Finding | None:
 
 
 def spoiling(flow: Flow) -> tuple[Run, Finding] | None:
-    """Return the first run that was not finite and what made it so, None if there is none or no check knows."""
+    """Return the first non-finite backward pass and its cause, None if there is none or no check knows it."""
     run = next(bad_runs(flow), None)
     found = None if run is None else _first(flow, lambda case: case.kind in all_checks()["nonfinite"].kinds)
     return None if run is None or found is None else (run, found)
@@ -150,7 +150,7 @@ def _as_caught(case: Case, flow: Flow) -> Case:
 
 
 def _ordered(cases: list[Case], table: dict[str, Kind]) -> list[Case]:
-    """Sort: what explains the exception, then by severity, then by nearness to the cause; else as found."""
+    """Sort cases: the exception's explanation first, then by severity, then by nearness to the cause."""
 
     def place(case: Case) -> tuple[bool, int, int]:
         kind = table[case.kind]
@@ -190,7 +190,7 @@ def _weighed(cases: list[Case], flow: Flow) -> list[tuple[Case, str]]:
 
 
 def _unexplained(flow: Flow, cases: list[Case]) -> Iterator[tuple[Case, str]]:
-    """Yield the effects that are certain and that no case is about, with what is known of each."""
+    """Yield certain effects that no case is about, with their details."""
     told = set().union(*(case.subjects for case in cases))
     bad = any(case.kind in all_checks()["nonfinite"].kinds for case in cases)
     for case in certain_effects(flow):
@@ -199,7 +199,7 @@ def _unexplained(flow: Flow, cases: list[Case]) -> Iterator[tuple[Case, str]]:
 
 
 def _is_meant(case: Case, flow: Flow) -> bool:
-    """Whether the line of a case has a comment that says so; what ended the program is told all the same."""
+    """Whether the line of a case has a comment that says so; what ended the program is reported nonetheless."""
     return not case.explains_error and COMMENT.search(flow.spelling.text(case.source)) is not None
 
 

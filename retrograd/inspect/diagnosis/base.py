@@ -1,4 +1,4 @@
-"""What a check is: a family of kinds, each with its meaning, and a function from the flow of a run to cases."""
+"""The interface of checks: a family of kinds, each with its meaning, and a function from a flow to cases."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .facts.flow import Flow
 
 
 class Stage(IntEnum):
-    """How near to the root of the trouble a kind is; of two findings the one with the lower stage stands first."""
+    """How close a kind is to the cause; of two findings the one with the lower stage comes first."""
 
     STATEMENT = 0
     """One statement is wrong by itself: a write in place, a cut, a hook, a rule of a custom Function."""
     OMISSION = 1
     """Something was left out: a ``zero_grad``, a ``detach``, a ``create_graph``."""
     STRUCTURE = 2
-    """The graph lacks what the program means to train."""
+    """The graph lacks something that the program means to train."""
     VALUES = 3
     """Numbers went wrong, which any of the above may have caused."""
     COST = 4
@@ -29,7 +29,7 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of finding: what it means, how grave it is, and how near to the cause."""
+    """One kind of finding: its meaning, severity, and closeness to the cause."""
 
     meaning: str
     severity: Severity
@@ -38,13 +38,13 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What a check has found, before it is ordered among the others and becomes a ``Finding``."""
+    """Result of a check, before it is ordered among others and becomes a ``Finding``."""
 
     kind: str
     message: str
     """One sentence with the names of variables and operators and the line of the cause."""
     remedy: str = ""
-    """What to write instead, as code where possible."""
+    """What to change, as code where possible."""
     source: SourceLine | None = None
     """The line of the cause."""
     op: str = ""
@@ -55,16 +55,16 @@ class Case:
     explains_error: bool = False
     """It is the reason for the exception that ended the program."""
     because: tuple[str, ...] = ()
-    """What speaks for it: short sentences with the values."""
+    """Evidence for it: short sentences with the values."""
     against: str = ""
-    """What speaks against it and weighs more, so that it is not reported; ``--explain`` shows it."""
+    """Evidence against it that outweighs the rest, so that it is not reported; ``--explain`` shows it."""
     marks: tuple[Mark, ...] = ()
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One family of kinds.  A module of this package that has one as ``CHECK`` takes part in every diagnosis."""
+    """One family of kinds; modules of this package offer theirs as ``CHECK``."""
 
     family: str
     kinds: Mapping[str, Kind]

@@ -1,4 +1,4 @@
-"""The numbers that rules judge by, each with what it rests on.
+"""The thresholds of the rules, each with its justification.
 
 Most follow from the precision of numbers or from what is habit and what is chance.  Where one was chosen, it lies in
 the middle of a wide range in which the programs of ``tests/bug_programs`` and their right twins are told apart.
@@ -19,7 +19,7 @@ LONG_HISTORY = 20
 LOOP = 100
 """Calls of one line in one graph from which on they are a loop over entries: nobody has as many layers of one kind."""
 OFTEN_ZERO = 0.25
-"""Share of the steps without a rate from which on this is no end of a schedule, several of which may touch zero."""
+"""Share of steps with a zero rate above which it is not just the end of a schedule."""
 
 # -- budgets: of things that are alike no more are looked at, for a walk through the graph may be long
 
@@ -73,7 +73,7 @@ GROWN_GRAPH = 1.5
 GROWN = 1e3
 """Ratio from which on a loss, or what a weight makes of the data, has grown beyond all noise of batches."""
 GROWING = 10.0
-"""The same of what a weight makes of the data, where the loss shows that it goes on like that."""
+"""The same for what a weight makes of the data, if the loss shows that the growth continues."""
 RISES = 3
 """Steps after which a loss must have risen, one after another, where none of them alone does it."""
 GROWN_BEFORE = 1e6
@@ -83,13 +83,13 @@ CANCELLING = 1e18
 BEYOND = 1e3
 """A bound of clipping so many times larger than any gradient that came bounds nothing."""
 SAME_NUMBER = 1e-6
-"""Relative difference of two numbers that are the same, computed in double precision in another order."""
+"""Relative difference of numbers that are equal, computed in double precision in another order."""
 USUAL_RATE = 1e-3
 """The rate that optimizers have where none is given; by it is judged whether a smaller one still moves weights."""
 MEANT_AS_EPSILON = 1e-2
 """Up to here a constant that is added, or a bound, is meant to keep off zero: people write 1e-12 to 1e-2."""
 HALF_OF_IT = 0.5
-"""Share of the time, the memory or the entries from which on one thing is what takes it."""
+"""Share of the time, the memory or the entries above which one thing is responsible for it."""
 MOST_OF_IT = 0.8
 """Share of the memory that values of one size take together, if they are what it is for."""
 NEARLY_ALL = 0.9
@@ -109,6 +109,6 @@ LARGE_MATRIX = 256
 PART = 50
 """How many times larger a tensor must be than the part that a call takes of it: then filling zeros is the cost."""
 WORTH_TELLING = 0.1
-"""Share of the whole time below which a loop is none of the user's business."""
+"""Share of the whole time below which a loop does not matter to the user."""
 MEDIANS = 20
-"""How many times as long as the median node one takes that is much slower than the others."""
+"""Factor by which the duration of a slow node exceeds the median."""

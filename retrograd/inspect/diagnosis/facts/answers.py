@@ -1,4 +1,4 @@
-"""Questions that many checks, or the same one for many leaves, ask of a recording: each is answered once."""
+"""Caches answers to questions that several checks, or one check for several leaves, ask about a recording."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ About = ParamSpec("About")
 def answered_once(
     ask: Callable[Concatenate[Flow, About], Answer],
 ) -> Callable[Concatenate[Flow, About], Answer]:
-    """Keep the answers to a question with the recording that it is asked of; who asks does not change them."""
+    """Cache the answers to a question with the recording."""
 
     def answer(flow: Flow, /, *about: About.args, **named: About.kwargs) -> Answer:
         key = (ask, *about)

@@ -1,4 +1,4 @@
-"""What a call was given: how its line spells it, between which values it lay, whether it drew numbers."""
+"""The inputs of a call: their spelling in its line, the range of their values, whether they are random."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def expression(flow: Flow, row: int) -> str:
 
 
 def input_names(flow: Flow, row: int) -> list[str]:
-    """Return what a call's line calls its inputs."""
+    """Return the texts of a call's inputs in its line."""
     event = flow.events[row]
     names = event.data.get("names", [])
     spelled = [name for name in names if name]
@@ -84,19 +84,19 @@ def known_limits(flow: Flow, row: int) -> list[Any]:
 
 
 def other_sums(one: Event, other: Event) -> bool:
-    """Whether two calls that should give the same gave other values, by the sums of their results."""
+    """Whether two calls that should be equal had different results, by their sums."""
     pairs = zip(one.data.get("checksum", ()), other.data.get("checksum", ()), strict=False)
     return any(mine is not None and theirs is not None and not _same(mine, theirs) for mine, theirs in pairs)
 
 
 def _same(one: float, other: float) -> bool:
-    """Whether two sums are the same but for the order in which they were added up."""
+    """Whether two sums are equal up to the order of summation."""
     close = math.isclose(one, other, rel_tol=REORDERED, abs_tol=REORDERED)
     return close or (math.isnan(one) and math.isnan(other))
 
 
 def takes_batch_statistics(event: Event) -> bool | None:
-    """Whether a normalisation takes the statistics of its batch, None where it does not say."""
+    """Whether a normalisation uses batch statistics, None if unknown."""
     arguments = event.data.get("arguments") or {}
     told = arguments.get("training", arguments.get("5"))
     return told if is_a(event.op, Trait.NORMALISATION) and isinstance(told, bool) else None

@@ -25,7 +25,7 @@ CALLS = frozenset({"operation", "inplace", "cut", "function"})
 
 
 class CallTable:
-    """The calls of one recording by tensor: who made, used and wrote each."""
+    """The calls of one recording by tensor: which made, used and wrote each."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
@@ -96,7 +96,7 @@ class CallTable:
             yield row, events[row]
 
     def _selected(self, kind: str, wanted: tuple[tuple[str, Any], ...]) -> list[int]:
-        """Return the rows of a kind whose data has these values; many checks ask for the same ones."""
+        """Return the events of a kind whose data has these values; many checks need the same ones."""
         found = self._known_rows.get((kind, wanted))
         if found is None:
             found = self.rows.get(kind, [])
@@ -108,7 +108,7 @@ class CallTable:
 
     @cached_property
     def error(self) -> Event | None:
-        """What ended the program, if an exception did."""
+        """The exception that ended the program, or None."""
         return next((self.events[row] for row in reversed(self.rows.get("error", []))), None)
 
     @property
@@ -128,7 +128,7 @@ class CallTable:
         return range(0) if node is None else range(node, node + 1)
 
     def inputs(self, row: int) -> Sequence[int]:
-        """Return the tensors that a call took; one that writes also reads what it writes into."""
+        """Return the tensors that a call read, including the target of a write."""
         found = self._inputs[row]  # most checks ask for those of every call
         if found is None:
             found = self._inputs[row] = tuple(self._found_inputs(row))
@@ -171,7 +171,7 @@ class CallTable:
         return list(dict.fromkeys(found))
 
     def alias_since(self, tensor: int) -> int:
-        """Return the row of the call that made a tensor out of another one in the same memory, as ``detach`` does.
+        """Return the call that made a tensor as an alias of another one in the same memory, as ``detach`` does.
 
         What was written there before came to the tensor through that call.  -1 if it was made in another way.
         """
@@ -207,7 +207,7 @@ class CallTable:
         return facts.leaf and not self._recorded_in.get(tensor) and not self._has_hidden_history(tensor, facts)
 
     def _has_hidden_history(self, tensor: int, facts: TensorFacts) -> bool:
-        """Whether a view requires grad as the result does that it is of, and nobody said so: a hidden Function gave it.
+        """Whether a view requires grad like its base although no call is known to cause it: a hidden Function does.
 
         As for the hooks that run before and after the backward of a module.
         """
@@ -225,12 +225,12 @@ class CallTable:
         return next(made, None) is not None
 
     def same_memory(self, tensor: int) -> list[int]:
-        """Return the other tensors that lie in the same memory."""
+        """Return the other tensors in the same memory."""
         storage = self.tensors[tensor].storage
         return [] if storage is None else [other for other in self.sharing[storage] if other != tensor]
 
     def facts(self, tensor: int) -> TensorFacts:
-        """Return what the recording knows of a tensor."""
+        """Return the facts of a tensor."""
         return self.tensors[tensor]
 
     @cached_property
@@ -270,7 +270,7 @@ class CallTable:
 
     @cached_property
     def leaf_events(self) -> dict[tuple[int, str], list[int]]:
-        """(Leaf, change of it or action of an optimizer that holds it) -> the rows that tell of it."""
+        """(Leaf, change of it or action of an optimizer that holds it) -> the events."""
         found: dict[tuple[int, str], list[int]] = defaultdict(list)
         for row, event in self.of_kind("leaf"):
             found[event.data.get("tensor", -1), event.data.get("change", "")].append(row)
@@ -281,7 +281,7 @@ class CallTable:
 
     @cached_property
     def reads_of(self) -> dict[int, list[int]]:
-        """Tensor -> the rows at which the program looked at its ``.grad``."""
+        """Tensor -> the events at which the program read its ``.grad``."""
         found: dict[int, list[int]] = defaultdict(list)
         for row, event in self.of_kind("read"):
             if event.data.get("tensor") is not None:
@@ -310,7 +310,7 @@ class CallTable:
     # -- who made what a tensor holds
 
     def part(self, tensor: int) -> Part | None:
-        """Return which entries of its memory a tensor occupies, None if that is not known."""
+        """Return which entries of its memory a tensor occupies, None if unknown."""
         facts = self.tensors[tensor]
         begin, *strides = facts.layout or (0, *contiguous(facts.shape))
         return Part(begin, facts.shape, tuple(strides)) if len(strides) == len(facts.shape) else None
@@ -340,7 +340,7 @@ class CallTable:
         return any(write > row for write in self.writes_into(tensor)[-1:])
 
     def producers(self, tensor: int, before: int, *, gradients: bool = False) -> Iterator[int]:
-        """Yield the rows, before a given one, of the calls that made or wrote what a tensor then held.
+        """Yield the calls, before a given event, that made or wrote the values of a tensor at that time.
 
         With ``gradients`` only those that are part of the backward graph.
         """

@@ -13,7 +13,7 @@ class Detachments:
         self._rows: dict[int, list[int]] = {}
 
     def note(self, row: int, data: Mapping[str, Any]) -> Sequence[int]:
-        """Take in the data of a call, and return what it made: of one that drops a history, what it was given."""
+        """Add the data of a call, and return its results, or for one that drops a history its inputs."""
         given: Sequence[int] = data.get("inputs", ())
         outputs: Sequence[int] = data.get("outputs", ())
         if data.get("reason") != "detach" or len(given) != 1 or list(outputs) not in ([], list(given)):
@@ -22,7 +22,7 @@ class Detachments:
         return given
 
     def before(self, tensor: int, row: int) -> int:
-        """Return the last row before a given one at which a tensor lost its history, -1 for none."""
+        """Return the last event before a given one at which a tensor lost its history, -1 for none."""
         return max((one for one in self._rows.get(tensor, ()) if one < row), default=-1)
 
     def after(self, tensor: int, row: int) -> int | None:

@@ -1,4 +1,4 @@
-"""What failed: exceptions that ended the program or that it caught, and losses without a graph."""
+"""Failures: exceptions that ended the program or that it caught, and losses without a graph."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def raised(flow: Flow) -> Iterator[Raised]:
 
 
 def _same(told: str, text: str) -> bool:
-    """Whether an event tells of the exception of a text; it may hold the first line alone."""
+    """Whether an event is about the exception with this text; it may hold the first line only."""
     message = told.partition(": ")[2]
     return bool(message) and (message == text or text.startswith(message) or text in message)
 
@@ -89,7 +89,7 @@ def run_without_graph(flow: Flow) -> Run | None:
 
 
 def _never_tried(flow: Flow) -> Run | None:
-    """Return a run from the last number before an optimizer's step, if none of its steps followed any gradient."""
+    """Return a backward pass before the first optimizer step, if none of the steps followed any gradient."""
     idle = not flow.ledger.given_by_hand and not any(run.accumulates for run in flow.runs) and not flow.error_text
     if not idle or not flow.optimizer_steps:
         return None

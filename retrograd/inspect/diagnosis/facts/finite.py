@@ -1,4 +1,4 @@
-"""What the recording knows of NaN and infinity: which tensors held them after each call, and which runs went bad."""
+"""NaN and infinities in a recording: the tensors that held them after each call, and the affected passes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .runs import Run
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a tensor holds."""
+    """Whether a tensor holds NaN or infinities."""
 
     nan: bool = False
     inf: bool = False
@@ -37,7 +37,7 @@ FINITE = State()
 
 
 def state_of(limits: Any) -> State:
-    """Return the state that ``[min, max]`` tells."""
+    """Return the state that follows from ``[min, max]``."""
     if not limits or limits[0] is None or limits[1] is None:
         return FINITE
     least, most = float(limits[0]), float(limits[1])

@@ -26,20 +26,20 @@ _KEPT_WALKS = 16
 
 
 class Flow(CallTable):
-    """One recording, indexed: who made, used, wrote and cut each tensor, and what each backward run reached."""
+    """One recording, indexed: which calls made, used, wrote and cut each tensor, and what each pass reached."""
 
     @cached_property
     def spelling(self) -> Spelling:
-        """How the program spells its tensors."""
+        """The texts of tensors in the program."""
         return Spelling(self.recording)
 
     def name(self, tensor: int, line: SourceLine | None = None) -> str:
-        """Return what to call a tensor in a sentence, best as it is spelled in the function that a line is of."""
+        """Return a tensor's name for a sentence, preferably its spelling in the function that contains a line."""
         return self.spelling.name(tensor, line.function if line else None)
 
     @cached_property
     def answers(self) -> dict[tuple[object, ...], object]:
-        """What need not be worked out again (``answered_once``)."""
+        """Cached answers (``answered_once``)."""
         return {}
 
     # -- walks
@@ -55,18 +55,18 @@ class Flow(CallTable):
 
     @cached_property
     def behind_losses(self) -> Reached:
-        """Everything whose values any backward run started from depended on, as ``behind`` says it of one."""
+        """Everything on which the values at the start of any backward pass depend, as in ``behind``."""
         return self._back_from(((run.begin, root) for run in self.runs for root in run.roots), gradients=False)
 
     def leading_to(self, goals: Iterable[int]) -> set[int]:
-        """Return every tensor from which ``path_to`` finds a way to one of these."""
+        """Return every tensor from which ``path_to`` finds a path to one of these."""
         end = len(self.events)
         return self._back_from(((end, goal) for goal in goals), gradients=False, by_calls_alone=True).tensors
 
     def _back_from(
         self, starts: Iterable[tuple[int, int]], *, gradients: bool, by_calls_alone: bool = False
     ) -> Reached:
-        """Walk from tensors, each as it was just before the row beside it, to what they were made of.
+        """Walk from tensors, each as it was just before a given event, back to what they were computed from.
 
         ``by_calls_alone``: into leaves as well, and not from a view to its base, as ``path_to`` walks.
         """
@@ -94,7 +94,7 @@ class Flow(CallTable):
         return found
 
     def _fresh_producers(self, tensor: int, before: int, storages: dict[int, int], *, gradients: bool) -> Iterator[int]:
-        """Yield the ``producers`` of a tensor, but each write into memory only for the first tensor that lies there.
+        """Yield the ``producers`` of a tensor, but each write into memory only for the first tensor there.
 
         ``storages`` has the row down to which the writes into each memory were yielded.
         """
@@ -150,9 +150,9 @@ class Flow(CallTable):
     def descendants(
         self, starts: Iterable[int], after: int = -1, follow: Callable[[int], bool] | None = None
     ) -> Reached:
-        """Return every tensor that the values of ``starts`` reached after a row, and the calls on the way.
+        """Return every tensor that the values of ``starts`` reached after an event, and the calls in between.
 
-        ``follow`` says of a call whether its results are looked at.
+        ``follow`` returns whether a call's results are followed.
         """
         found = Reached()
         storages: set[int] = set()
@@ -174,7 +174,7 @@ class Flow(CallTable):
         return found
 
     def _fresh_outputs(self, row: int, storages: set[int]) -> Iterable[int]:
-        """Return the ``outputs`` of a call, but what else lies in memory that it wrote only for the first write."""
+        """Return the ``outputs`` of a call, but other tensors in memory that it wrote only for the first write."""
         target = self.target(row)
         storage = None if target is None else self.tensors[target].storage
         if storage is None or storage not in storages:
@@ -188,11 +188,11 @@ class Flow(CallTable):
 
     @cached_property
     def ledger(self) -> Ledger:
-        """What became of the gradients of each leaf."""
+        """The gradients of each leaf, and how they were used."""
         return Ledger(self, self.accumulated)
 
     def reached_by(self, run: Run) -> Reached:
-        """Return what a run's gradients could reach, worked out once."""
+        """Return what the gradients of a pass could reach; cached."""
         found = self._reached.get(run.begin)
         if found is None:
             found = self._reached[run.begin] = self.behind(run.roots, run.begin)
@@ -209,12 +209,12 @@ class Flow(CallTable):
 
     @cached_property
     def _values_behind(self) -> dict[int, Reached]:
-        """Row at which a run began -> what its roots were made of, the run that was asked for last at the end."""
+        """Start of a pass -> what its roots were computed from, the most recently requested pass last."""
         return {}
 
     @cached_property
     def _reached(self) -> dict[int, Reached]:
-        """Row at which a run began -> what it reached."""
+        """Start of a pass -> what it reached."""
         return {}
 
     @cached_property
@@ -244,21 +244,21 @@ class Flow(CallTable):
         return found
 
     def arrival_rows(self, run: Run) -> dict[int, list[int]]:
-        """Return leaf -> rows at which gradients arrived there in a run."""
+        """Return leaf -> events at which gradients arrived there in a pass."""
         return self._arrivals.get(run.number, {})
 
     def arrivals_in(self, run: Run) -> dict[int, list[Event]]:
-        """Return leaf -> gradients that arrived there in a run, in order of arrival."""
+        """Return leaf -> gradients that arrived there in a pass, in order."""
         return {leaf: [self.events[row] for row in rows] for leaf, rows in self.arrival_rows(run).items()}
 
     def norms_in(self, run: Run) -> dict[int, list[float | None]]:
-        """Return leaf -> norms of the gradients that arrived there in a run, in order of arrival."""
+        """Return leaf -> norms of the gradients that arrived there in a pass, in order."""
         arrivals = self.arrivals_in(run).items()
         return {leaf: [event.data.get("grad_norm") for event in events] for leaf, events in arrivals}
 
     @cached_property
     def norms_of(self) -> dict[int, list[list[float | None]]]:
-        """Leaf -> norms of the gradients that arrived there, of each run that gave it some, in order."""
+        """Leaf -> norms of the gradients that arrived there, by pass, in order."""
         found: dict[int, list[list[float | None]]] = defaultdict(list)
         for run in self.runs:
             for leaf, norms in self.norms_in(run).items():
@@ -280,7 +280,7 @@ class Flow(CallTable):
 
     @cached_property
     def reentrant_blocks(self) -> list[Event]:
-        """What reentrant checkpoints computed without gradients, in order, without the blocks within another one."""
+        """What reentrant checkpoints computed without gradients, in order, without nested blocks."""
         found: list[Event] = []
         for _, event in self.of_kind("checkpoint", action="reentrant"):
             if "end" in event.data and not (found and event.data["first"] < found[-1].data["end"]):
@@ -324,7 +324,7 @@ class Flow(CallTable):
         return self._by_place.get((source, op), [])
 
     def root_name(self, run: Run | None) -> str:
-        """Return what to call the tensor that a run starts from, as the line spells it that called backward."""
+        """Return the name of a pass's root, as the line that called backward spells it."""
         if run is None or not run.roots:
             return "the loss"
         if not self.spelling.has_name(run.roots[0]):
@@ -369,7 +369,7 @@ class Flow(CallTable):
 
 
 class Reached:
-    """What a walk reached: calls by row, and tensors."""
+    """Result of a walk: calls by event index, and tensors."""
 
     __slots__ = ("calls", "tensors")
 

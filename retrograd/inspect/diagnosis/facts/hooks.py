@@ -1,4 +1,4 @@
-"""Hooks of the program: what each hangs on, and the one in whose code the program ended."""
+"""Hooks of the program: what each is registered on, and the one in whose code the program ended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .flow import Flow
 
 
 def hangs_on(hook: Event) -> str:
-    """Return the sort of thing that a hook hangs on: ``tensor``, ``node``, ``module``, ``post-accumulate``."""
+    """Return the kind of object that a hook is registered on: ``tensor``, ``node``, ``module``, ``post-accumulate``."""
     return hook.op
 
 
@@ -20,7 +20,7 @@ def hook_that_failed(flow: Flow) -> Event | None:
 
 
 def is_code_of(registered: Event, line: SourceLine) -> bool:
-    """Whether a line is one of the code of a hook; a lambda stands where it was registered."""
+    """Whether a line belongs to the code of a hook; a lambda's is the line that registered it."""
     name = str(registered.data.get("hook")).rpartition(".")[2]
     if name.startswith("<"):
         return registered.source is not None and registered.source[:2] == line[:2]

@@ -1,6 +1,6 @@
-"""``Ledger``: what reached each leaf's ``.grad``, what became of it, and which steps of which optimizers used it.
+"""``Ledger``: the gradients that reached each leaf's ``.grad``, and which steps of which optimizers used them.
 
-Everything is read off effects: a step tells which gradients it found, and which parameters it left as they were.
+Everything follows from effects: a step records which gradients it found, and which parameters it left unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..thresholds import CALLS_OF_A_STEP
 from .calls import CallTable
 
 _CLEARING = ("grad-cleared", "grad-zeroed", "zero_grad")
-"""What changes of a leaf leave nothing of its gradient, beside setting it to another one."""
+"""Changes of a leaf that remove its gradient, besides assigning another one."""
 _NONE_HELD: dict[str, int] = {}
 
 
@@ -68,7 +68,7 @@ class Step:
 
 @dataclass(slots=True)
 class Optimizer:
-    """One optimizer: the event that made it, what it ever held, and its steps."""
+    """One optimizer: the event that made it, all parameters it ever held, and its steps."""
 
     number: object
     row: int
@@ -160,7 +160,7 @@ class Ledger:
 
     @property
     def given_by_hand(self) -> set[int]:
-        """Leaves whose ``.grad`` the program set itself, to other than what it made of that."""
+        """Leaves whose ``.grad`` the program assigned, to something not derived from the old one."""
         return set(self._set)
 
     # -- gradients of one leaf
@@ -171,16 +171,16 @@ class Ledger:
         return rows[bisect_right(rows, after) : bisect_left(rows, before)]
 
     def brings(self, arrival: int) -> bool:
-        """Whether what arrived at a row is other than zero, as far as that is known."""
+        """Whether the gradient that arrived at an event is nonzero, as far as known."""
         return bool(self._table.events[arrival].data.get("grad_norm", 1.0) != 0.0)
 
     def cleared_at(self, leaf: int, before: int) -> int:
-        """Return the row at which a leaf's gradient was last cleared before another, -1 for none."""
+        """Return the event at which a leaf's gradient was last cleared before another, -1 for none."""
         changes = [self._table.leaf_events.get((leaf, change), ()) for change in _CLEARING]
         return max(last_before(rows, before) for rows in (*changes, self._set.get(leaf, ())))
 
     def carried_on(self, leaf: int, row: int) -> bool:
-        """Whether the next gradient to arrive at a leaf after a row is added to the one that the leaf has there."""
+        """Whether the next gradient to arrive at a leaf after an event is added to its current one."""
         following = self.accumulated[leaf][bisect_right(self.accumulated[leaf], row) :][:1]
         return any(
             self._table.events[one].data.get("before") == "kept" and self.cleared_at(leaf, one) < row
@@ -192,7 +192,7 @@ class Ledger:
         return first_between(self.changed.get(leaf, ()), after, before) is not None
 
     def previous(self, step: Step) -> int:
-        """Return the row at which the same optimizer's step before was over, -1 for none."""
+        """Return the end of the same optimizer's previous step, -1 for none."""
         steps = self.optimizers[step.event.data.get("owner")].steps
         place = bisect_left(steps, step.row, key=lambda one: one.row)
         return steps[place - 1].end if place else -1
@@ -211,7 +211,7 @@ class Ledger:
         return self._table.facts(given[-1] if given else leaf).dtype
 
     def moved_by_hand(self, leaf: int) -> bool:
-        """Whether the program itself writes into a leaf, or gives it other memory, once it has a gradient."""
+        """Whether the program itself writes into a leaf, or assigns its memory, once it has a gradient."""
         first, written = self.accumulated[leaf][0], self._table.leaf_events.get((leaf, "written"), ())
         return self._table.written_after(leaf, first) or any(row > first for row in written)
 
@@ -251,7 +251,7 @@ def made_of(table: CallTable, tensors: Iterable[int], row: int, wanted: Callable
 
 
 def last_before(rows: Sequence[int], row: int) -> int:
-    """Return the last of sorted rows before another one, -1 for none."""
+    """Return the last of sorted event indices before another one, -1 for none."""
     place = bisect_left(rows, row)
     return rows[place - 1] if place else -1
 

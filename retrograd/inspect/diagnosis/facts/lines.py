@@ -1,4 +1,4 @@
-"""Questions about the calls and leaves of one line: a loop makes thousands alike, and each answer may cost a walk."""
+"""Questions about the calls and leaves of one line: a loop makes thousands of them, and each answer may cost a walk."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def same_call(one: Event, other: Event) -> bool:
 
 
 def same_shapes(flow: Flow, one: Event, other: Event) -> bool:
-    """Whether two calls gave results of the same shapes."""
+    """Whether two calls had results of the same shapes."""
     return result_shapes(flow, one) == result_shapes(flow, other)
 
 
 def result_shapes(flow: Flow, event: Event) -> list[tuple[int, ...]]:
-    """Return the shapes of what a call gave."""
+    """Return the shapes of a call's results."""
     return [flow.facts(tensor).shape for tensor in event.data.get("outputs", ())]
 
 

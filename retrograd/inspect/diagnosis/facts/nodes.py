@@ -47,7 +47,7 @@ def checkpoint_around(flow: Flow, row: int) -> SourceLine | None:
 
 
 def switch_around(flow: Flow, row: int) -> Event | None:
-    """Return the event that switched gradients off for a call, None if nobody heard of it."""
+    """Return the event that switched gradients off for a call, None if unknown."""
     found = flow.events[row].data.get("switch")
     if type(found) is not int or not 0 <= found < len(flow.events):
         return None

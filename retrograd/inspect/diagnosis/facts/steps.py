@@ -70,7 +70,7 @@ class TakenGradient:
 
 @answered_once
 def taken_gradients(flow: Flow) -> list[TakenGradient]:
-    """Return each gradient that a call takes by that name, in order of the calls; not what updates its own leaf."""
+    """Return each gradient that a call reads by that name, in order of the calls; not the update of its own leaf."""
     accumulating = sorted((run for run in flow.runs if run.accumulates), key=lambda run: run.end)
     ends = [run.end for run in accumulating]
     called: dict[int, dict[str, list[int]]] = {}

@@ -1,1 +1,1 @@
-"""Questions to the facts: ways of values against ways of gradients, where a constant was cut off, depths."""
+"""Queries of the facts: paths of values compared with paths of gradients, where a constant was cut off, depths."""

@@ -45,7 +45,7 @@ class CarriedTensor:
 
 
 def carried_tensor(flow: Flow, earlier: Run, later: Run) -> CarriedTensor | None:
-    """Return the tensor through which the graph of an earlier run hangs on to that of a later one."""
+    """Return the tensor through which the graph of an earlier pass is connected with that of a later one."""
     theirs = flow.reached_by(earlier).calls
     taken = list(_taken_over(flow, earlier, later))
     used = [one for one in taken if one[0] in theirs]
@@ -69,9 +69,9 @@ def _taken_over(flow: Flow, earlier: Run, later: Run) -> Iterator[tuple[int, int
 
 
 def _described(flow: Flow, found: tuple[int, int, int], run: Run, beside: int) -> CarriedTensor:
-    """Name a tensor, its making and its use as the function does in which it outlived a run.
+    """Return name, origin and use of a tensor in the function in which it outlived a pass.
 
-    ``beside``: how many tensors of its line were carried over.
+    ``beside`` is how many tensors of its line were carried over.
     """
     tensor, maker, user = found
     made_at, used_at = living_line(flow, maker, run), living_line(flow, user, run)
@@ -133,7 +133,7 @@ def _hidden(flow: Flow, maker: int, user: int, line: SourceLine | None) -> bool:
 
 
 def living_line(flow: Flow, row: int, run: Run) -> SourceLine | None:
-    """Return where the function stood, during a call, that also called a backward run: what it holds outlives it."""
+    """Return the function's line, during a call, that also called a backward pass: what it holds outlives it."""
     functions = {(frame.get("file"), frame.get("function")) for frame in run.began.get("stack", ())}
     if not functions and run.source:
         functions = {(run.source.file, run.source.function)}

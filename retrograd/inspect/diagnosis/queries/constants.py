@@ -31,7 +31,7 @@ class Departure(NamedTuple):
 
 
 class RoundTrips:
-    """Where plain values that came into a recording had left it."""
+    """Where plain values that enter a recording had left it."""
 
     def __init__(self, flow: Flow) -> None:
         self._flow = flow
@@ -47,7 +47,7 @@ class RoundTrips:
                 self._follow(row, event.data)
 
     def _follow(self, row: int, data: dict[str, Any]) -> None:
-        """Take in one call: what comes in, then what leaves."""
+        """Handle one call: what enters, then what leaves."""
         inputs = data.get("inputs")
         if self._gone:
             for tensor, (low, high, total) in data.get("entered", {}).items():
@@ -62,7 +62,7 @@ class RoundTrips:
             self._goes(row, inputs[0])
 
     def _goes(self, row: int, tensor: int) -> None:
-        """Remember what a call took out of the graph."""
+        """Note what a call took out of the graph."""
         limits, total = limits_and_sum(self._flow, tensor, row)
         if limits and total is not None and _tells(*limits):
             key = _key(prod(self._flow.facts(tensor).shape), *limits)
@@ -86,12 +86,12 @@ def _results(data: dict[str, Any]) -> Iterator[tuple[int, float, float, float]]:
 
 
 def _key(size: int, low: float, high: float) -> tuple[int, float, float]:
-    """Return what is the same of values in either precision."""
+    """Return a key that is equal for values in either precision."""
     return size, float(np.float32(low)), float(np.float32(high))
 
 
 def _tells(low: float, high: float) -> bool:
-    """Whether one of two ends is a number that nobody writes: a mask has 0 and 1, and a constant few digits."""
+    """Whether one of two bounds identifies values: masks have 0 and 1, and written constants few digits."""
     return isfinite(low) and isfinite(high) and (is_computed(low) or is_computed(high))
 
 
@@ -101,7 +101,7 @@ def is_computed(number: float) -> bool:
 
 
 class Cut(NamedTuple):
-    """One way of values that gradients do not take."""
+    """A path of values without gradients."""
 
     taker: int
     """The call of the graph that takes the constant."""
@@ -112,7 +112,7 @@ class Cut(NamedTuple):
     given: int
     """What it took that had one."""
     came_back: bool
-    """Whether the values left the graph as plain numbers or arrays, or became a new leaf, on the way."""
+    """Whether the values left the graph as plain numbers or arrays, or became a new leaf, in between."""
 
 
 class Constants:
@@ -132,7 +132,7 @@ class Constants:
         return self._starts[place - 1] if place else -1
 
     def in_each_step(self, rows: Sequence[int], wanted: int) -> list[int]:
-        """Return those of some rows that stand where one of them does in its step, of steps that have as many."""
+        """Return those events with a counterpart in each step of the same number of events."""
         steps: dict[int, list[int]] = {}
         for row in rows:
             steps.setdefault(bisect_left(self._starts, row), []).append(row)
@@ -160,7 +160,7 @@ class Constants:
                     yield Cut(row, None, left.row, left.tensor, came_back=True)
 
     def _cut(self, taker: int, operand: int, since: int) -> Cut | None:
-        """Return where the history ended of what an operand without one was computed from, the nearest such call."""
+        """Return the nearest call at which an operand without history lost it."""
         todo, seen = [(operand, taker, False)], {operand}
         while todo:
             tensor, before, back = todo.pop()
@@ -203,7 +203,7 @@ class Constants:
         return None
 
     def _makers(self, tensor: int, before: int, since: int) -> list[int]:
-        """Return the calls of the step that made what a tensor without history held; none writes into a leaf."""
+        """Return the calls of the step that made the values of a tensor without history; none writes into a leaf."""
         made, writes = self._flow.producing(tensor)
         rows = list(made[bisect_right(made, since) : bisect_left(made, before)])
         if self._flow.requires_grad(tensor):
@@ -220,13 +220,13 @@ class Constants:
         return same and self._flow.target(row) is None
 
     def _operands(self, row: int, result: int) -> list[int]:
-        """Return what a result was made of: of a call that gives as many as it takes, what stands in its place."""
+        """Return what a result was computed from; if a call has as many results as operands, the corresponding one."""
         given, made = list(self._flow.inputs(row)), self._flow.events[row].data.get("outputs", [])
         paired = len(given) == len(made) > 1 and result in made
         return [given[made.index(result)]] if paired else given
 
     def _is_part(self, tensor: int, row: int) -> bool:
-        """Whether gradients can go on into an operand: it has a history, if only a hidden one, or is a leaf as such."""
+        """Whether gradients can continue into an operand: it has a history, if only a hidden one, or is a leaf."""
         flow = self._flow
         return flow.has_history(tensor, row) or (flow.requires_grad(tensor, row) and not self._is_new_leaf(tensor))
 

@@ -1,4 +1,4 @@
-"""What depends on what, and what everything goes through."""
+"""What depends on what, and what all paths pass through."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..facts.nodes import ran
 
 
 def passed_by_all(snapshot: Graph, node: int) -> list[int]:
-    """Return the nodes that lie on every way from the roots of a graph to a node, nearest to the roots first."""
+    """Return the nodes on every path from the roots of a graph to a node, nearest to the roots first."""
     order = ran(snapshot)
     place = {one: number for number, one in enumerate(order)}
     users: dict[int, list[int]] = {}
@@ -41,7 +41,7 @@ def passed_by_all(snapshot: Graph, node: int) -> list[int]:
 
 
 class Dependence:
-    """Which sorts of trainable leaves gradients from a tensor reach; sorts are bits of a number."""
+    """The kinds of trainable leaves that gradients from a tensor reach; kinds are bits of a number."""
 
     def __init__(self, flow: CallTable, sort_of: Callable[[int], int]) -> None:
         """Follow every call in order.  ``sort_of`` gives the bit of a trainable leaf."""

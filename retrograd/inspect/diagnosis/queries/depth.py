@@ -188,7 +188,7 @@ def _iterates(flow: Flow, snapshot: Graph, line: _Line) -> bool:
 
 
 def _taken(flow: Flow, snapshot: Graph, node: int) -> Sequence[int]:
-    """Return what the call of a node took."""
+    """Return the inputs of a node's call."""
     row = call_of(flow, snapshot, node)
     return [] if row is None else flow.inputs(row)
 
@@ -243,12 +243,12 @@ def _depths_within(snapshot: Graph, after: dict[int, list[int]], line: _Line) ->
 
 
 def _makes_grow(snapshot: Graph, line: _Line) -> bool:
-    """Whether the gradient grows along a line, and by what the line does to it."""
+    """Whether the gradient grows along a line, and because of it."""
     return line.gain > math.log(MADE_BY_DEPTH) and _grows(snapshot, line)
 
 
 def _makes_shrink(snapshot: Graph, line: _Line) -> bool:
-    """Whether the gradient shrinks along a line, and by what the line does to it.
+    """Whether the gradient shrinks along a line, and because of it.
 
     Where other lines make up for what one takes away, the gradient that it gets does not shrink.
     """
@@ -289,7 +289,7 @@ def _largest(norms: list[float | None]) -> float | None:
 
 
 def _lines(snapshot: Graph) -> list[_Line]:
-    """Return what each line did to the gradient's norm."""
+    """Return the factor of each line on the gradient's norm."""
     found: dict[tuple[SourceLine | None, str], _Line] = {}
     passed_on = _passed_on(snapshot)
     for node in ran(snapshot):
@@ -303,7 +303,7 @@ def _lines(snapshot: Graph) -> list[_Line]:
 
 
 def _passed_on(snapshot: Graph) -> dict[int, float]:
-    """Return node -> norm of what it passed to the one node behind it that does not only lead to a leaf.
+    """Return node -> norm of the gradient it passed on to the only node behind it that does not just lead to a leaf.
 
     What a layer hands to its own weight and bias is often much more than what goes on along the depth.
     """
@@ -323,7 +323,7 @@ def _passed_on(snapshot: Graph) -> dict[int, float]:
 
 
 def _remedy(op: str, *, grows: bool) -> str:
-    """Return what to write instead, by the operator that changes the gradient."""
+    """Return what to change, by the operator that changes the gradient."""
     if grows:
         return "clip gradients (torch.nn.utils.clip_grad_norm_), start orthogonally, or use gates or normalisation"
     if is_a(op, Trait.PRODUCT):  # which shrinks a gradient by the size of weights alone

@@ -49,7 +49,7 @@ def _came_back(flow: Flow, run: Run) -> dict[tuple[object, ...] | None, int]:
 
 
 def _figures(flow: Flow, tensor: int, before: int) -> tuple[object, ...] | None:
-    """Return shape, range and sum of a tensor to six digits, None where they tell nothing of it."""
+    """Return shape, range and sum of a tensor to six digits, None if they are not distinctive."""
     limits, total = limits_and_sum(flow, tensor, before)
     if not limits or total is None or limits[0] == limits[1] == round(limits[0]):  # as many a constant is
         return None
@@ -75,7 +75,7 @@ def number_cut(flow: Flow, leaf: int, runs: list[Run]) -> int | None:
 
 @answered_once
 def _last_with_number(flow: Flow, run: Run) -> int:
-    """Return the last call of a step, behind its loss, that takes a number with a fraction; -1 for none."""
+    """Return the last call of a step, behind its loss, that takes a fractional number; -1 for none."""
     since = ended_before(flow, run.begin)
     behind = flow.values_behind(run).calls
     taken = (row for row in behind if row > since and any(map(_is_fraction, _arguments(flow, row))))
@@ -93,7 +93,7 @@ def _is_fraction(value: object) -> bool:
 
 
 def _leaves(flow: Flow, row: int) -> bool:
-    """Whether a cut gave plain values: itself, or by what was done with its result."""
+    """Whether a cut produced plain values, itself or by a later call on its result."""
     data = flow.events[row].data
     if _reads(flow, row) or flow.does(row, Trait.ENTERING):
         return True
@@ -102,12 +102,12 @@ def _leaves(flow: Flow, row: int) -> bool:
 
 
 def _reads(flow: Flow, call: int) -> bool:
-    """Whether a call gives numbers or an array, and no tensor."""
+    """Whether a call returns numbers or an array, and no tensor."""
     return flow.does(call, Trait.READING) and not flow.events[call].data.get("outputs")
 
 
 def _rewrapped(flow: Flow, row: int, roots: list[int]) -> bool:
-    """Whether a loss that no call made can only be what a cut gave, wrapped anew, as ``Variable(loss.data)`` is.
+    """Whether a loss that no call made can only be the result of a cut, rewrapped: ``Variable(loss.data)``.
 
     Or a leaf on the way to it, which lies where the cut's result does.
     """
@@ -175,7 +175,7 @@ def _last_entry(flow: Flow, run: Run) -> int | None:
 
 
 def _entering(flow: Flow, behind: Reached) -> set[int]:
-    """Return the rows at which plain values came in, of what is behind something."""
+    """Return the events at which plain values entered, among what is behind something."""
     rows = _entries(flow, behind)
     for tensor in behind.tensors:  # made by no recorded call, as from_numpy does: known from its first use on
         used = flow.used_in.get(tensor)

@@ -1,4 +1,4 @@
-"""Differences that count by their size, whichever way they point: a distance to a target, and no ranking."""
+"""Differences that count by size, whatever their sign: a distance to a target, not a ranking."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _is_even_power(flow: Flow, call: int) -> bool:
 
 
 def _leaves_a_difference(flow: Flow, call: int) -> bool:
-    """Whether what a call makes of a difference is one still: scaled, summed or arranged."""
+    """Whether a call's result is still a difference: scaled, summed or rearranged."""
     return flow.does(call, Trait.LINEAR, Trait.SCALING, Trait.PRODUCT, Trait.ARRANGING)
 
 
@@ -35,12 +35,12 @@ def is_regression(flow: Flow, row: int) -> bool:
 
 
 def is_comparison(flow: Flow, row: int) -> bool:
-    """Whether a call says by its size, and not by its sign, how far two tensors are from one another."""
+    """Whether a call measures by its size, not by its sign, how far two tensors are apart."""
     return is_regression(flow, row) or (flow.does(row, Trait.DIFFERENCE) and counts_by_size(flow, row))
 
 
 def _even(flow: Flow, call: int, arranged: Reached) -> bool:
-    """Whether a call loses the sign: by what it does, or because it takes the difference twice."""
+    """Whether a call drops the sign: by itself, or because it uses the difference twice."""
     taken = flow.events[call].data.get("inputs", ())
     twice = len(taken) > 1 and flow.does(call, Trait.PRODUCT, Trait.EXTREME) and arranged.tensors.issuperset(taken)
     return flow.does(call, Trait.EVEN, Trait.DISTANCE) or _is_even_power(flow, call) or twice

@@ -1,7 +1,7 @@
 """Effects that are certain whatever caused them; ``--explain`` shows those that no finding is about.
 
-A rule may have let one pass, for what speaks against a finding, or because no rule knows its cause: then its reader is
-to know all the same that it is there.
+A rule may have skipped one because of evidence against a finding, or because no rule knows the cause: the user should
+learn about the effect nonetheless.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..thresholds import HABIT, NOTHING
 
 
 def certain_effects(flow: Flow) -> Iterator[Case]:
-    """Yield what went wrong for certain: stepped without a gradient, zero throughout, not finite."""
+    """Yield certain problems: stepped without a gradient, zero throughout, not finite."""
     yield from _without_gradient(flow)
     yield from _zero_throughout(flow)
     yield from _not_finite(flow)

@@ -18,14 +18,14 @@ from ..thresholds import GROWING, GROWN, RISES
 
 @dataclass(frozen=True, slots=True)
 class Overshoot:
-    """What shows that a weight is moved too far."""
+    """Evidence that a weight is moved too far."""
 
     row: int
     """The last update before what is computed with the weight has grown."""
     step: Step | None
     """The same, if it is one of an optimizer."""
     leaf: int
-    """The first such weight on the way from the data."""
+    """The first such weight on the path from the data."""
     call: int
     """The call that takes it."""
     before: float
@@ -108,13 +108,13 @@ def _overshoot(flow: Flow, first: Run, last: Run, share: float, losses: tuple[fl
 
 
 def _data(flow: Flow, row: int) -> float:
-    """Return the largest entry of what a call takes that has no history and requires none, 0 if there is nothing."""
+    """Return the largest entry of a call's inputs without history that require none, 0 if there is none."""
     data = [one for one in flow.inputs(row) if not flow.has_history(one, row) and not flow.requires_grad(one)]
     return max((_size(limits) for one in data if (limits := limits_of(flow, one, row))), default=0.0)
 
 
 def _result(flow: Flow, row: int) -> float:
-    """Return the size of what a call gave, 0 if that is not known."""
+    """Return the size of a call's result, 0 if unknown."""
     return max((_size(limits) for limits in flow.events[row].data.get("range", ()) if limits), default=0.0)
 
 

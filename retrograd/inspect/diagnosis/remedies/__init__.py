@@ -1,8 +1,8 @@
-"""Fixes: changes of the program's own lines that undo what a finding tells of, made of the program's own text.
+"""Fixes: changes to the program's own lines that correct what a finding reports, built from the program's own text.
 
-Each module here offers ``FIXES``: kind of finding -> a function that proposes ways to mend one, best first.  A way that
-only running the program can judge (which of two operands to detach, say) is *tentative*: ``diagnose --verify`` tries
-it, and nobody is shown it untried.
+Each module here offers ``FIXES``: kind of finding -> a function that proposes fixes, best first.  A fix that only a run
+of the program can judge (which of two operands to detach, say) is *tentative*: ``diagnose --verify`` tries it, and it
+is never shown untried.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST = 4
 
 @functools.cache
 def all_fixes() -> dict[str, list[Propose]]:
-    """Return kind -> what proposes fixes of it; the modules are imported at the first call."""
+    """Return kind -> functions that propose fixes; the modules are imported at the first call."""
     found: dict[str, list[Propose]] = {}
     rows: dict[str, Mapping[str, Propose]] = plugins_in(sys.modules[__name__], "FIXES")
     for module in rows.values():
@@ -41,7 +41,7 @@ class Fixes:
         self._programs: dict[str, Program | None] = {}
 
     def of(self, case: Case) -> tuple[Fix, ...]:
-        """Return ways to mend what a case tells of, best first; none where the program's text is not at hand."""
+        """Return fixes for a case, best first; none if the program's text is not available."""
         source, propose_each = case.source, all_fixes().get(case.kind, ())
         if source is None or not propose_each:
             return ()

@@ -1,4 +1,4 @@
-"""Fixes of cuts: what takes a tensor out of the graph is left out, or put where it belongs."""
+"""Fixes of cuts: a call that takes a tensor out of the graph is removed, or moved to where it belongs."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from .program import callee, method
 from .site import Site, fix
 
 _METHODS = ("detach", "detach_", "numpy", "tolist", "item", "cpu", "requires_grad_", "clone")
-"""Methods that a way through numbers and back is written with."""
+"""Methods that occur on a path through numbers and back."""
 _WRAPPERS = frozenset({
     "float", "int", "tensor", "as_tensor", "from_numpy", "array", "asarray", "Variable", "Parameter",
 })  # fmt: skip
 """Functions, likewise."""
 _COPIES = frozenset({"tensor", "as_tensor"})
-"""Those that take lists of tensors, too, and copy what these hold."""
+"""Functions that also take lists of tensors, and copy their values."""
 _PLAIN = frozenset({"numpy", "tolist", "array", "asarray"})
-"""Those whose result takes part in what is no tensor's."""
+"""Functions whose result may be used by other code than tensor operations."""
 _HARMLESS = frozenset({"cpu", "requires_grad_", "clone"})
-"""Those that cut nothing by themselves."""
+"""Methods that cut nothing by themselves."""
 _MODES = frozenset({"no_grad", "inference_mode"})
 
 
 def _within(node: ast.expr) -> tuple[ast.expr, bool] | None:
-    """Return what one layer is written around, and whether the layer cuts; None for what is no layer."""
+    """Return the expression that one layer wraps, and whether the layer cuts; None if it is not a layer."""
     inner = method(node, *_METHODS)
     if inner is not None:
         return inner, callee(node) not in _HARMLESS
@@ -38,7 +38,7 @@ def _within(node: ast.expr) -> tuple[ast.expr, bool] | None:
 
 
 def _uncut(site: Site, node: ast.expr) -> str:
-    """Return how an expression reads without the layers that cut, lists of tensors stacked; as it is if it has none."""
+    """Return the text of an expression without the layers that cut, lists of tensors stacked."""
     if isinstance(node, ast.List | ast.Tuple):
         return f"{site.engine}.stack([{', '.join(_uncut(site, one) for one in node.elts)}])"
     if isinstance(node, ast.ListComp):
@@ -55,7 +55,7 @@ def _uncut(site: Site, node: ast.expr) -> str:
 
 
 def _outermost_cuts(node: ast.expr) -> list[ast.expr]:
-    """Return the parts of an expression that are layers, those inside others left out."""
+    """Return the outermost layers in an expression."""
     found: list[ast.expr] = []
     waiting = list(ast.iter_child_nodes(node))
     while waiting:
@@ -101,7 +101,7 @@ def _cut(site: Site) -> Iterator[Fix]:
 
 
 def _unreturned(site: Site) -> Iterator[Fix]:
-    """A hook that only looks at a result returns nothing, so that the result stays in its place."""
+    """Make a hook that only reads a result return nothing, so that the result is kept."""
     program, hook = site.program, site.program.function(site.statement)
     found = [one for one in ast.walk(hook) if isinstance(one, ast.Return)] if hook is not None else []
     for one in found:
@@ -135,7 +135,7 @@ def _without_layers(site: Site, found: ast.expr) -> Iterator[Fix]:
 
 
 def _makes_another_sort(site: Site, found: ast.expr) -> bool:
-    """Whether what stands around a cut may need what it gave: an array or number, or a tensor made of a list."""
+    """Whether code around a cut may need its result type: an array or number, or a tensor made of a list."""
     if callee(found) in _COPIES and isinstance(found, ast.Call):
         inner = found.args[0]
         if _has_numbers(inner) or _is_of_rows(site):
@@ -152,13 +152,13 @@ def _has_numbers(node: ast.expr) -> bool:
 
 
 def _is_of_rows(site: Site) -> bool:
-    """Whether what a call copies are tensors of one entry that have a dimension."""
+    """Whether a call copies tensors of one entry that have a dimension."""
     given = [] if site.event is None else site.event.data.get("inputs", ())
     return len(given) > 1 and any(site.flow.facts(one).shape for one in given)
 
 
 def _is_tensor(site: Site, node: ast.expr) -> bool:
-    """Whether a call on this line took what an expression gives, so that it is a tensor."""
+    """Whether a call on this line took the value of an expression, so that it is a tensor."""
     text, line = ast.unparse(node), site.case.source
     events = (event for event in site.flow.events if event.source == line)
     return any(text in event.data.get("names", ()) for event in events)
@@ -211,7 +211,7 @@ def _detached(site: Site) -> Iterator[Fix]:
 
 
 def _serves_otherwise(site: Site, name: str) -> bool:
-    """Whether what goes by a name is one number, so a loss, or is used at several places, so not as a target alone."""
+    """Whether a name holds one number, so a loss, or is used in several places, so not only as a target."""
     function = site.program.function(site.statement)
     nodes = ast.walk(function) if function is not None else ()
     taken = sum(isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load) for one in nodes)

@@ -1,4 +1,4 @@
-"""Fixes of custom Functions: what ``backward`` needs is given to ``save_for_backward``."""
+"""Fixes of custom Functions: what ``backward`` needs is passed to ``save_for_backward``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .site import Site, fix
 
 
 def _saved(site: Site) -> Iterator[Fix]:
-    """An output on an attribute of ``ctx`` is saved by ``save_for_backward``, behind what is saved already."""
+    """Save an output stored on ``ctx`` by ``save_for_backward``, behind what is saved already."""
     program, statement = site.program, site.statement
     around = next((one for one in program.around(statement) if isinstance(one, ast.ClassDef)), None)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None

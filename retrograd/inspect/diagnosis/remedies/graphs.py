@@ -12,7 +12,7 @@ from .program import callee, method
 from .site import Site, fix
 
 _RUNNING = frozenset({"grad", "backward"})
-"""What begins a backward pass."""
+"""Calls that begin a backward pass."""
 
 
 def _with_graph(site: Site) -> Iterator[Fix]:
@@ -24,7 +24,7 @@ def _with_graph(site: Site) -> Iterator[Fix]:
 
 
 def _freed(site: Site) -> Iterator[Fix]:
-    """What is carried from one pass to the next is detached there; else the first pass keeps its graph."""
+    """Detach what is carried from one pass to the next; else make the first pass keep its graph."""
     yield from _carried(site)
     loop = site.program.loop(site.statement)
     found = site.first(lambda one: callee(one) in _RUNNING)
@@ -34,7 +34,7 @@ def _freed(site: Site) -> Iterator[Fix]:
 
 
 def _carried(site: Site) -> Iterator[Fix]:
-    """What takes the graph of one pass into the next is detached in between."""
+    """Detach what carries the graph of one pass into the next."""
     program, loop = site.program, site.program.loop(site.statement)
     tensor = str(site.case.evidence.get("tensor", ""))
     if loop is not None and tensor.isidentifier() and program.carries(loop, tensor):
@@ -52,7 +52,7 @@ def _detaching(site: Site, name: str) -> str:
 
 
 def _kept(site: Site) -> Iterator[Fix]:
-    """What is put away for later is detached where it is put away."""
+    """Detach a result where it is stored for later."""
     program = site.program
     given = {ast.unparse(one): one for one in program.expressions(site.statement)}
     names = [name for name in site.case.evidence.get("names", ()) if name in given]
@@ -89,7 +89,7 @@ def _cycle(site: Site) -> Iterator[Fix]:
 
 
 def _once(site: Site) -> Iterator[Fix]:
-    """A backward of what another one takes in as well is left out."""
+    """Remove a backward call whose loss is part of another one's."""
     yield from fix("leave out this backward", site.program.taken_out(site.statement), tentative=True)
 
 

@@ -13,7 +13,7 @@ from .site import Site, fix
 
 
 def _switched_on(site: Site) -> Iterator[Fix]:
-    """What was made without gradients gets them where it is made; what switches them off is left out."""
+    """Make a tensor require gradients where it is made; remove what switches them off."""
     program, statement = site.program, site.statement
     names = [str(name) for name in site.case.evidence.get("frozen", ()) or ()]
     made = {program.text(target): value for target, value in _made(statement)}
@@ -32,7 +32,7 @@ def _switched_on(site: Site) -> Iterator[Fix]:
 
 
 def _made(statement: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:
-    """Return what an assignment gives names to, with what each name is given."""
+    """Return the names that an assignment sets, each with its value."""
     if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
         return []
     target, value = statement.targets[0], statement.value
@@ -42,7 +42,7 @@ def _made(statement: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:
 
 
 def _retained(site: Site) -> Iterator[Fix]:
-    """The gradient of what is not a leaf is kept by ``retain_grad()``, or the finished value made the leaf."""
+    """Keep the gradient of a non-leaf by ``retain_grad()``, or make the finished value the leaf."""
     program = site.program
     read = site.first(lambda one: isinstance(one, ast.Attribute) and one.attr == "grad")
     name = program.text(read.value) if isinstance(read, ast.Attribute) else ""
@@ -55,7 +55,7 @@ def _retained(site: Site) -> Iterator[Fix]:
 
 
 def made_leaf(site: Site, statement: ast.Assign) -> Iterator[Fix]:
-    """What an assignment computes becomes the leaf itself, a Parameter where it is made of one."""
+    """Make the result of an assignment the leaf, as a Parameter if it is computed from one."""
     program, value = site.program, statement.value
     text = program.text(value)
     wraps = next((one for one in ast.walk(value) if isinstance(one, ast.Call) and callee(one) == "Parameter"), None)
@@ -86,7 +86,7 @@ def _tied(site: Site) -> Iterator[Fix]:
 
 
 def copied(node: ast.expr) -> ast.expr | None:
-    """Return what one layer of a copy is written around."""
+    """Return the expression that one layer of a copy wraps."""
     inner = method(node, "clone", "detach", "requires_grad_", "contiguous")
     if inner is not None:
         return inner

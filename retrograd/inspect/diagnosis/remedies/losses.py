@@ -1,4 +1,4 @@
-"""Fixes of losses that are given what they do not take."""
+"""Fixes of losses with unsuitable inputs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .program import callee
 from .site import Site, fix
 
 _PROBABILITIES = {Trait.NORMALISATION, Trait.SATURATING}
-"""What makes probabilities of scores."""
+"""Traits of operators that turn scores into probabilities."""
 
 
 def _given_what_it_takes(site: Site) -> Iterator[Fix]:
-    """A softmax before a loss that applies its own is left out; what a loss takes as logarithms is made so."""
+    """Remove a softmax before a loss that applies its own; take the logarithm of what a loss takes as logarithms."""
     program = site.program
     for one in program.expressions(site.statement):
         traits = operator(callee(one)).traits

@@ -12,7 +12,7 @@ from .program import Program, callee, method
 from .site import Site, fix
 
 _COPYING = frozenset({"clone", "copy", "deepcopy"})
-"""What gives other memory with the same values."""
+"""Functions that return other memory with the same values."""
 
 
 def _either(site: Site) -> Iterator[Fix]:
@@ -37,7 +37,7 @@ def _stepped(site: Site) -> Iterator[Fix]:
 
 
 def _themselves(site: Site) -> Iterator[Fix]:
-    """What is trained are the tensors themselves, not copies of them."""
+    """Train the tensors themselves, not copies of them."""
     for one in site.program.expressions(site.statement):
         value, layers = one, set[str]()
         while (inner := copied(value)) is not None:
@@ -50,7 +50,7 @@ def _themselves(site: Site) -> Iterator[Fix]:
 
 
 def _copies_parameters(site: Site) -> bool:
-    """Whether what the calls of the line copy has gradients, as far as such calls were recorded."""
+    """Whether the tensors that the line copies have gradients, as far as its calls were recorded."""
     calls = [row for row, event in enumerate(site.flow.events) if event.source == site.case.source]
     copied = [one for row in calls if site.flow.does(row, Trait.COPY) for one in site.flow.inputs(row)]
     return not copied or any(map(site.flow.requires_grad, copied))
@@ -69,7 +69,7 @@ def _read_again(site: Site) -> Iterator[Fix]:
 
 
 def _made_later(site: Site) -> Iterator[Fix]:
-    """The optimizer is made where all its parameters are there: before what uses it, or the next loop, or the end."""
+    """Make the optimizer once all its parameters exist: before its first use, or the next loop, or the end."""
     program, op = site.program, site.case.op
     made = [one for one in program.statements if isinstance(one, ast.Assign) and callee(one.value) == op]
     if not site.case.evidence.get("missing") or site.statement in made:
@@ -123,7 +123,7 @@ def _held(site: Site) -> Iterator[Fix]:
 
 
 def _has_twin(site: Site, found: ast.expr | None, given: str) -> bool:
-    """Whether another optimizer of the file is given the same."""
+    """Whether another optimizer of the file gets the same parameters."""
     types = {one.event.op for one in site.flow.ledger.optimizers.values()}
     tree = site.program.tree
     calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call)] if tree is not None else []
@@ -137,7 +137,7 @@ def _owner(name: str) -> str:
 
 
 def _has_groups(given: ast.expr) -> bool:
-    """Whether what an optimizer is given is written as groups."""
+    """Whether an optimizer's argument is written as groups."""
     return isinstance(given, ast.List) and any(isinstance(one, ast.Dict) for one in given.elts)
 
 
@@ -153,7 +153,7 @@ def _assigned_before(site: Site) -> list[ast.Assign]:
 
 
 def _registered(site: Site) -> Iterator[Fix]:
-    """Layers or parameters in a plain list or dictionary are put into one that a module registers."""
+    """Put layers or parameters of a plain list or dictionary into a container that modules register."""
     statement = site.statement
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     value = statement.value if isinstance(statement, ast.Assign) else None
@@ -167,7 +167,7 @@ def _registered(site: Site) -> Iterator[Fix]:
 
 
 def _sort_of_elements(site: Site, attribute: str) -> str:
-    """Return what an attribute's container holds, by the names of the missing parameters; nothing for both or neither.
+    """Return the kind of an attribute's elements, by the names of the missing parameters; None if mixed.
 
     ``scales.0`` of ``self.scales`` is an element itself; ``blocks.0.weight`` belongs to one, which is a module.
     """
@@ -179,7 +179,7 @@ def _sort_of_elements(site: Site, attribute: str) -> str:
 
 
 def _fits(value: ast.List | ast.ListComp | ast.Dict | ast.DictComp) -> bool:
-    """Whether a module can hold what is written: no containers within, and keys that may be text."""
+    """Whether a module container can hold the written value: no nested containers, and keys that may be text."""
     elements: list[ast.expr] = [value.elt] if isinstance(value, ast.ListComp) else getattr(value, "elts", [])
     keys: list[ast.expr | None] = []
     if isinstance(value, ast.DictComp):

@@ -17,7 +17,7 @@ def _statements_calling(program: Program, within: ast.AST, name: str) -> list[as
 
 
 def _cleared(site: Site) -> Iterator[Fix]:
-    """``zero_grad()`` of the optimizer that steps in the same loop is put before backward."""
+    """Move or add ``zero_grad()`` of the optimizer that steps in the same loop to before backward."""
     program, statement = site.program, site.statement
     if named := site.case.evidence.get("optimizer"):
         for one in program.statements:
@@ -38,7 +38,7 @@ def _cleared(site: Site) -> Iterator[Fix]:
 
 
 def _cleared_by_hand(site: Site) -> Iterator[Fix]:
-    """Where the program moves values itself, their gradients are cleared behind that; in a closure, before all."""
+    """Clear gradients after the program's own update; in a closure, at its beginning."""
     program = site.program
     around = program.loop(site.statement) or program.function(site.statement)
     for one in ast.walk(around) if around is not None else ():

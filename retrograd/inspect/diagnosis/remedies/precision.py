@@ -11,7 +11,7 @@ from .program import method
 from .site import Site, fix
 
 _WIDER = {"float16": "bfloat16", "half": "bfloat16"}
-"""What names float16 -> what names the dtype of the same size that has the range of float32."""
+"""Spellings of float16 -> those of the dtype with the same size and the range of float32."""
 
 
 def _in_float32(site: Site) -> Iterator[Fix]:

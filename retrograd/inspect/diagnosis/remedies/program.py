@@ -27,12 +27,12 @@ class Program:
 
     @cached_property
     def tree(self) -> ast.Module | None:
-        """The syntax tree; None of a file that is none of Python's."""
+        """The syntax tree; None if the file is not Python."""
         return parsed("\n".join(self.lines) + "\n")
 
     @cached_property
     def _parents(self) -> dict[ast.AST, ast.AST]:
-        """Syntax node -> the node that it is a part of."""
+        """Syntax node -> its parent."""
         found: dict[ast.AST, ast.AST] = {}
         for node in ast.walk(self.tree) if self.tree is not None else ():
             found.update(dict.fromkeys(ast.iter_child_nodes(node), node))
@@ -52,7 +52,7 @@ class Program:
         return min(around, key=lambda one: ((one.end_lineno or 0) - one.lineno, -one.col_offset), default=None)
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Yield what a node is a part of, innermost first."""
+        """Yield the ancestors of a node, innermost first."""
         while (parent := self._parents.get(node)) is not None:
             yield parent
             node = parent
@@ -77,7 +77,7 @@ class Program:
         return body[body.index(statement) + 1 :] if body else []
 
     def function(self, node: ast.AST) -> ast.AST | None:
-        """Return the innermost function around a node, the file where there is none."""
+        """Return the innermost function around a node, the file if there is none."""
         return next(
             (one for one in self.around(node) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)), self.tree
         )
@@ -130,7 +130,7 @@ class Program:
         return self._change(first, last, f"{head}{text}{tail}".split("\n"))
 
     def all_replaced(self, texts: Mapping[ast.AST, str]) -> tuple[Change, ...]:
-        """Return the changes that put other texts in the places of several nodes, none inside another."""
+        """Return the changes that replace the text of several nodes, none inside another."""
         spans = sorted(texts, key=_place, reverse=True)
         lines = [line.encode() for line in self.lines]
         rows: list[list[int]] = []  # first and last line of each change, from the end of the file
@@ -148,7 +148,7 @@ class Program:
         )
 
     def rewritten(self, statement: ast.stmt, *lines: str) -> Change:
-        """Return the change that puts other lines, indented alike, in the place of a statement."""
+        """Return the change that replaces a statement by other lines with equal indentation."""
         first, last = statement.lineno, statement.end_lineno or statement.lineno
         indent = self.indent(statement)
         return self._change(first, last, [f"{indent}{line}" for line in lines])
@@ -182,7 +182,7 @@ class Program:
         return self._change(decorator.lineno, decorator.end_lineno or decorator.lineno, [])
 
     def with_keyword(self, call: ast.Call, name: str, value: str) -> Change:
-        """Return the change that gives a call a keyword, another value where it has it."""
+        """Return the change that adds a keyword to a call, or changes its value."""
         given = next((one for one in call.keywords if one.arg == name), None)
         if given is not None:
             return self.replaced(given.value, value)
@@ -191,14 +191,14 @@ class Program:
         return self.replaced(call, f"{text}{comma} {name}={value})".replace("( ", "("))
 
     def indented_under(self, statement: ast.stmt, head: str) -> Change:
-        """Return the change that puts a statement into a block of its own: ``with torch.no_grad():``."""
+        """Return the change that puts a statement into a new block: ``with torch.no_grad():``."""
         first, last = statement.lineno, statement.end_lineno or statement.lineno
         indent = self.indent(statement)
         inner = [f"    {line}" if line.strip() else line for line in self.lines[first - 1 : last]]
         return self._change(first, last, [f"{indent}{head}", *inner])
 
     def dedented(self, block: ast.With) -> Change:
-        """Return the change that leaves the head of a block out and keeps what is in it."""
+        """Return the change that removes the head of a block and keeps its body."""
         first, last = block.lineno, block.end_lineno or block.lineno
         body = self.lines[block.body[0].lineno - 1 : last]
         depth = len(self.indent(block.body[0])) - len(self.indent(block))
@@ -229,12 +229,12 @@ def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
 
 
 def method(node: ast.expr, *names: str) -> ast.expr | None:
-    """Return what a method of one of these names is called on, None where an expression is no such call."""
+    """Return the receiver of a call of a method with one of these names, None for other expressions."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in names:
         return node.func.value
     return None
 
 
 def callee(node: ast.expr) -> str:
-    """Return the last name of what an expression calls: ``SGD`` of ``torch.optim.SGD(...)``, or nothing."""
+    """Return the last name of a called function: ``SGD`` for ``torch.optim.SGD(...)``, or ""."""
     return called(node) if isinstance(node, ast.Call) else ""

@@ -1,4 +1,4 @@
-"""Where a finding is to be mended: the program's text, the case, and what was recorded at its line."""
+"""Where a finding is to be fixed: the program's text, the case, and what was recorded at its line."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Site:
 
     @cached_property
     def engine(self) -> str:
-        """What the file calls the engine's package: ``torch``, or as it was imported; "" where it is not."""
+        """The file's name for the engine's package: ``torch``, or as imported; "" if it is not."""
         for one in self.program.statements:
             for alias in one.names if isinstance(one, ast.Import) else ():
                 if alias.name in _ENGINES:
@@ -83,7 +83,7 @@ def fix(sentence: str, *changes: Change | None, tentative: bool = False) -> Iter
 
 
 def program_text(file: str, recording: Recording) -> Program | None:
-    """Return a file of the program; None where it is not at hand, or has changed since it was recorded."""
+    """Return a file of the program; None if it is unavailable, or has changed since it was recorded."""
     try:
         lines = plain_lines(file)
     except UnicodeError:  # a name that no file system has

@@ -15,7 +15,7 @@ from .site import Site, fix
 
 
 def _away_from_pole(site: Site) -> Iterator[Fix]:
-    """The operand that reaches a pole is bounded away from it; a logarithm is taken in one with what it is of."""
+    """Keep the operand away from a pole; merge a logarithm with its operand."""
     program = site.program
     yield from _logarithm_in_one(site)
     yield from _masked_before(site)
@@ -39,7 +39,7 @@ def _at_pole(site: Site) -> ast.expr | None:
 
 
 def _is_taken_by(site: Site, given: ast.expr) -> bool:
-    """Whether an expression is what the case's operator is called on, or with."""
+    """Whether an expression is the receiver or an argument of the case's operator."""
     caller = next(site.program.around(given), None)
     if isinstance(caller, ast.Attribute):
         caller = next(site.program.around(caller), None)
@@ -47,14 +47,14 @@ def _is_taken_by(site: Site, given: ast.expr) -> bool:
 
 
 def _without_epsilon(node: ast.expr) -> ast.expr:
-    """Return what a small constant is added to; an expression as it is where there is none."""
+    """Return the expression to which a small constant is added; unchanged if there is none."""
     added = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) else None
     small = isinstance(added, ast.Constant) and isinstance(added.value, float) and added.value < MEANT_AS_EPSILON
     return node.left if small and isinstance(node, ast.BinOp) else node
 
 
 def _masked_before(site: Site) -> Iterator[Fix]:
-    """In ``where(mask, f(x), other)`` the function is given what is safe where the mask is off."""
+    """In ``where(mask, f(x), other)``, make the argument of the function safe where the mask is false."""
     program, found = site.program, _at_pole(site)
     if found is None or not site.engine:
         return
@@ -94,7 +94,7 @@ def _leaky(site: Site) -> Iterator[Fix]:
 
 
 def _straight_through(site: Site) -> Iterator[Fix]:
-    """A step passes gradients on as if it were not there: ``z + (step(z) - z).detach()``."""
+    """Make a step pass gradients on unchanged: ``z + (step(z) - z).detach()``."""
     event = site.event
     if event is None or len(site.operands) != 1:
         return

@@ -29,7 +29,7 @@ def _out_of_place(site: Site) -> Iterator[Fix]:
 
 
 def _new_value(site: Site) -> Iterator[Fix]:
-    """A call that writes in place becomes the one that gives a new tensor: ``row.mul_(2)`` is ``row.mul(2)``."""
+    """Replace an in-place call by one that returns a new tensor: ``row.mul_(2)`` becomes ``row.mul(2)``."""
     yield from _out_of_place(site)
     for one in site.program.expressions(site.statement):
         name = callee(one)
@@ -43,13 +43,13 @@ def _new_value(site: Site) -> Iterator[Fix]:
 
 
 def _entry_written(statement: ast.stmt) -> ast.expr | None:
-    """Return what a statement writes an entry of."""
+    """Return the object whose entry a statement writes."""
     target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
     return target.value if isinstance(target, ast.Subscript) else None
 
 
 def _under_no_grad(site: Site) -> Iterator[Fix]:
-    """The write into a leaf is made under ``no_grad()``; one into a view of it gives the view's name a new value."""
+    """Write into a leaf under ``no_grad()``; for a write into a view of it, assign a new value to the view's name."""
     written = getattr(site.statement, "target", None)
     if isinstance(written, ast.Name) and written.id not in {site.flow.name(leaf) for leaf in site.case.subjects}:
         yield from _out_of_place(site)
@@ -59,7 +59,7 @@ def _under_no_grad(site: Site) -> Iterator[Fix]:
 
 
 def _cloned(site: Site) -> Iterator[Fix]:
-    """What lies in the same memory several times is copied where it is made."""
+    """Copy a tensor whose entries share memory where it is made."""
     program, statement = site.program, site.statement
     value = getattr(statement, "value", None)
     if isinstance(value, ast.expr) and not isinstance(value, ast.Tuple):

@@ -1,1 +1,1 @@
-"""What each leaf and each compared value of a program is: trained, frozen, unused, data, a target."""
+"""The role of each leaf and each compared value: trained, frozen, unused, data, a target."""

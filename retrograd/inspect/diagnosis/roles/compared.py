@@ -1,4 +1,4 @@
-"""What the two sides of a comparison are: results held to data, outputs of one network, the teacher of another one."""
+"""The roles of both sides of a comparison: results and data, outputs of one network, the teacher of another one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..queries.distance import is_comparison, is_regression
 
 _CLEARED = ("grad-cleared", "grad-zeroed")
 _ELSE = 1
-"""Bit of what a part of a graph was not made of."""
+"""Bit of what a part of a graph was not computed from."""
 
 
 def steps_of(flow: Flow) -> Iterator[tuple[list[Run], set[int]]]:
@@ -31,7 +31,7 @@ def steps_of(flow: Flow) -> Iterator[tuple[list[Run], set[int]]]:
 
 
 def trained_otherwise(flow: Flow, theirs: Reached, row: int, calls: set[int]) -> bool:
-    """Whether another loss of the step takes what a target is made of, as that of labels does, or a twin of it."""
+    """Whether another loss of the step, of labels for example, trains what a target is computed from."""
     for made in theirs.calls:
         for out in flow.outputs(made):
             users = calls.intersection(flow.used_in.get(out, ())) - theirs.calls
@@ -46,7 +46,7 @@ def _is_elsewhere(flow: Flow, call: int, row: int) -> bool:
 
 
 def _twin_is_held(flow: Flow, theirs: Reached, row: int, calls: set[int]) -> bool:
-    """Whether another call compares data with what was made of the very same leaves and inputs, computed again."""
+    """Whether another call compares data with what was computed again from the same leaves and inputs."""
     bits = {given: 2 << place for place, given in enumerate(sorted(given_to(flow, theirs)))}
     whole = sum(bits.values())
     made_of: dict[int, int] = {}
@@ -63,7 +63,7 @@ def _twin_is_held(flow: Flow, theirs: Reached, row: int, calls: set[int]) -> boo
 
 
 def given_to(flow: Flow, part: Reached) -> set[int]:
-    """Return the tensors that the calls of a part of a graph took and that none of them made."""
+    """Return the inputs of a part of a graph that it did not compute."""
     made = {out for call in part.calls for out in flow.outputs(call)}
     return {given for call in part.calls for given in flow.inputs(call)} - made
 
@@ -80,7 +80,7 @@ def compared_with_data(flow: Flow, result: int, calls: set[int]) -> bool:
 def comes_to(
     flow: Flow, result: int, calls: set[int], through: Iterable[Trait], wanted: Callable[[Flow, int], bool]
 ) -> bool:
-    """Whether a result comes to a wanted call, among calls, by way of operators with these traits at most."""
+    """Whether a result reaches a wanted call, among calls, through operators with only these traits."""
     first, end = min(calls), max(calls) + 1
     todo, seen = [result], {result}
     while todo:
@@ -102,31 +102,31 @@ def _measures_distance(flow: Flow, row: int) -> bool:
 
 
 _ADDING_UP = (Trait.LINEAR, Trait.SCALING)
-"""How the parts of a loss become one number."""
+"""Traits of operators that combine the parts of a loss into one number."""
 _MEASURING = (*_ADDING_UP, Trait.POWER, Trait.EVEN)
 """The same of distances, whose sign stays."""
 
 
 def place_of(flow: Flow, call: int) -> tuple[object, str]:
-    """Return where a call stands: in which module, or else in which line."""
+    """Return the position of a call: its module, or else its line."""
     event = flow.events[call]
     return event.data.get("scope") or event.source, event.op
 
 
 def alike(flow: Flow, mine: Reached, theirs: Reached, leaves: set[int]) -> bool:
-    """Whether two parts of a graph use leaves alike: in the same places, or by the same operators."""
+    """Whether two parts of a graph use leaves in the same way: in the same positions, or by the same operators."""
     places = [{place_of(flow, call) for call in part.calls} for part in (mine, theirs)]
     return bool(places[0] & places[1]) or _uses(flow, mine, leaves) == _uses(flow, theirs, leaves)
 
 
 def _uses(flow: Flow, part: Reached, leaves: set[int]) -> set[tuple[str, frozenset[int]]]:
-    """Return by which operators leaves are used in a part of a graph."""
+    """Return the operators that use leaves in a part of a graph."""
     taken = ((flow.events[call].op, leaves.intersection(flow.inputs(call))) for call in part.calls)
     return {(op, frozenset(used)) for op, used in taken if used}
 
 
 def takes_itself_as_target(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
-    """Whether the probabilities that a loss takes for its target are the same network's own, at another input.
+    """Whether the target probabilities of a loss are the same network's own, for another input.
 
     A divergence taken both ways, in the step that ``calls`` are of, draws the two together on purpose.
     """
@@ -143,19 +143,19 @@ def takes_itself_as_target(flow: Flow, target: int, prediction: int, row: int, c
 
 
 def _is_sharpened(flow: Flow, target: int, prediction: int, row: int) -> bool:
-    """Whether a target alone is of scaled scores, which says which of the two is to follow the other."""
+    """Whether only a target is made of scaled scores, which shows which of the two is to follow the other."""
     scaled = [made_by(flow, given, row, Trait.SCALING) for given in scores_of(flow, (target, prediction), row)]
     return scaled == [True, False]
 
 
 def scores_of(flow: Flow, probabilities: tuple[int, ...], row: int) -> list[int]:
-    """Return what a softmax was taken of."""
+    """Return the operand of a softmax."""
     made = [flow.last_producer(one, row, gradients=True) for one in probabilities]
     return [flow.inputs(one)[0] for one in made if one is not None and flow.inputs(one)]
 
 
 def is_soft_target(flow: Flow, target: int, prediction: int, row: int) -> bool:
-    """Whether a call is a loss with this target: probabilities beside logarithms, or else its second operand."""
+    """Whether a call is a loss with this target: probabilities besides logarithms, or else its second operand."""
     soft = takes_probabilities(flow, row)
     beside = _are_chances(flow, target, row, logarithms=False) and _are_chances(flow, prediction, row, logarithms=True)
     turned = _are_chances(flow, target, row, logarithms=True) and _are_chances(flow, prediction, row, logarithms=False)
@@ -187,7 +187,7 @@ def made_by(flow: Flow, tensor: int, row: int, *traits: Trait) -> bool:
 
 
 def also_the_other_way(flow: Flow, mine: Reached, theirs: Reached, calls: set[int]) -> bool:
-    """Whether a like loss of the same step compares the two with their parts exchanged."""
+    """Whether an equal loss of the same step compares the two in exchanged roles."""
     for call in calls:
         operands = flow.inputs(call)[:2]
         pairs = (operands, operands[::-1]) if len(operands) == 2 else ()
@@ -201,7 +201,7 @@ def also_the_other_way(flow: Flow, mine: Reached, theirs: Reached, calls: set[in
 
 
 def only_draws_together(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
-    """Whether a loss is nothing but how near a network's output and what a predictor makes of another one are.
+    """Whether a loss is only the distance between a network's output and a predictor's result of another one.
 
     That both are the same constant is its best value, unless what is predicted counts as a constant itself.
     """
@@ -224,7 +224,7 @@ def only_draws_together(flow: Flow, target: int, prediction: int, row: int, call
 
 
 def _draws(flow: Flow, call: int, row: int) -> bool:
-    """Whether a call compares as the one of a row does: by a cosine, or the same two sets of leaves by a distance."""
+    """Whether a call compares like that of an event: by a cosine, or the same two sets of leaves by a distance."""
     if is_likeness(flow, row):
         return is_likeness(flow, call)
     return is_comparison(flow, call) and _sides(flow, call) == _sides(flow, row)
@@ -236,7 +236,7 @@ def _sides(flow: Flow, call: int) -> set[frozenset[int]]:
 
 
 def _adds_data(flow: Flow, call: int) -> bool:
-    """Whether a call adds data to a result, which then cannot become the same whatever is given."""
+    """Whether a call adds data to a result, which then cannot be constant for all inputs."""
     operands = flow.inputs(call) if flow.does(call, Trait.ADDITION, Trait.JOINING) else ()
     histories = [flow.has_history(one, call) for one in operands]
     data = [not known and not flow.requires_grad(one, call) for one, known in zip(operands, histories, strict=True)]
@@ -244,7 +244,7 @@ def _adds_data(flow: Flow, call: int) -> bool:
 
 
 def is_likeness(flow: Flow, row: int) -> bool:
-    """Whether a call gives the cosine between its operands: it does so itself, or multiplies two of length one."""
+    """Whether a call returns the cosine of its operands: itself, or as a product of two of length one."""
     if flow.does(row, Trait.LIKENESS):
         return True
     operands = flow.inputs(row)[:2] if flow.does(row, Trait.PRODUCT) else ()
@@ -291,7 +291,7 @@ def comes_next(flow: Flow, value: int, prediction: int, row: int) -> bool:
 
 
 def _entries(flow: Flow, tensor: int, row: int) -> tuple[int, int] | None:
-    """Return what entries were picked of, and the tensor that has them; None for what was not picked."""
+    """Return the source of selected entries, and the tensor that contains them; None if not selected."""
     before = row
     while True:
         made = flow.last_producer(tensor, before, gradients=True)
@@ -307,7 +307,8 @@ _TOWARDS_LABELS = (Trait.ARRANGING, Trait.SCALING, Trait.PROBABILITY, Trait.LOGA
 
 
 def teaches_its_reader(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
-    """Whether a prediction is read from detached values of the network that gives the target, which data train.
+    """Whether a prediction is computed from detached values of the network that computes the target, and that data
+    train.
 
     Who detaches what a head reads does not want it to move the rest; by a target with a history it does all the same.
     Both learn then, and the target follows its pupil.  A target that no data hold, as a posterior, may be drawn to it.
@@ -333,7 +334,7 @@ def _reads_detached(flow: Flow, mine: Reached, own: set[int], row: int) -> bool:
 
 
 def _scores(flow: Flow, target: int, row: int) -> list[int]:
-    """Return what the softmax of a target was taken of, and what that was before it was scaled."""
+    """Return the operand of a target's softmax, before and after scaling."""
     found, before = scores_of(flow, (target,), row), row
     while found and made_by(flow, found[-1], before, Trait.SCALING):
         made = flow.last_producer(found[-1], before, gradients=True)
@@ -350,7 +351,7 @@ def _is_labelled(flow: Flow, scores: int, calls: set[int]) -> bool:
 
 
 def _takes_labels(flow: Flow, call: int) -> bool:
-    """Whether a call brings scores together with what nothing trains; indices may be left out of its record."""
+    """Whether a call combines scores with untrained values; indices may be missing from its record."""
     inputs = flow.inputs(call)
     trained = [one for one in inputs if flow.has_history(one, call) or flow.requires_grad(one, call)]
     held = is_regression(flow, call) or flow.does(call, Trait.LOSS, Trait.PRODUCT, Trait.INDEXING)

@@ -1,4 +1,4 @@
-"""Which leaves a program means to train: those made to be trained, those that something waits for, those it froze."""
+"""The leaves that a program means to train: parameters, leaves whose gradients are read, and frozen ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..facts.steps import taken_gradients
 
 
 def is_parameter(flow: Flow, leaf: int) -> bool:
-    """Whether a leaf is what ``torch.nn.Parameter(...)`` made, which only what is to be trained is."""
+    """Whether a leaf was made by ``torch.nn.Parameter(...)``, which implies that it is to be trained."""
     facts = flow.facts(leaf)
     made = None if facts.made_by is None else flow.events[facts.made_by]
     return facts.parameter or (made is not None and facts.requires_grad and facts.leaf and made.op == "Parameter")
@@ -42,13 +42,13 @@ def used_gradients(flow: Flow) -> set[int]:
 
 @answered_once
 def without_use(flow: Flow) -> set[int]:
-    """Return the leaves that get gradients which nobody uses: no optimizer, no update by hand, no later loss."""
+    """Return the leaves with gradients that nothing uses: no optimizer, no manual update, no later loss."""
     others = flow.accumulated.keys() - flow.optimized.keys() - used_gradients(flow)
     return {leaf for leaf in others if not flow.ledger.moved_by_hand(leaf)}
 
 
 def kept_results(flow: Flow) -> dict[int, tuple[int, int]]:
-    """Return what was made of a parameter before the training and takes its place -> that parameter, and the call."""
+    """Return result computed from a parameter before training and used in its place -> that parameter, and the call."""
     found: dict[int, tuple[int, int]] = {}
     for leaf in sorted(without_use(flow)):
         row = _last_before(flow, leaf, flow.runs[0].begin) if is_born_parameter(flow, leaf) else None
@@ -58,7 +58,7 @@ def kept_results(flow: Flow) -> dict[int, tuple[int, int]]:
 
 
 def _last_before(flow: Flow, leaf: int, first_run: int) -> int | None:
-    """Return the last of a chain of calls, each of which alone takes what the one before made, from a leaf on."""
+    """Return the last of a chain of calls from a leaf on, each the only user of the previous result."""
     found, tensor = -1, leaf
     while True:
         uses = [row for row in flow.used_in.get(tensor, ()) if flow.has_node(row)]
@@ -102,7 +102,7 @@ def expected_gradients(flow: Flow) -> dict[int, str]:
 
 
 def awaited(flow: Flow, leaf: int) -> bool:
-    """Whether a program looked for the gradient of a leaf after one run, found none, and looked again after another.
+    """Whether a program read the gradient of a leaf after one pass, found None, and read it again after another.
 
     What is updated all the same has its gradient from elsewhere, as from ``autograd.grad``.
     """
@@ -114,7 +114,7 @@ def awaited(flow: Flow, leaf: int) -> bool:
 
 @answered_once
 def without_any_grad(flow: Flow) -> set[int]:
-    """Return what optimizers hold that step, none of whose tensors ever had a ``.grad``, and what is awaited in vain.
+    """Return what stepping optimizers hold without ever a ``.grad``, and leaves whose gradients are read in vain.
 
     What ``autograd.grad`` gave for them went elsewhere, as into the copies of an inner loop.
     """
@@ -129,7 +129,7 @@ def without_any_grad(flow: Flow) -> set[int]:
 
 
 def held_for_others(flow: Flow) -> set[int]:
-    """Return what an optimizer was given in place of tensors of the same shapes, which get the gradients instead.
+    """Return what an optimizer holds in place of tensors with the same shapes that get the gradients instead.
 
     As the parameters of a network's copy.  That these get no gradient is no fault of the graph.
     """

@@ -1,4 +1,4 @@
-"""What speaks for a leaf without gradient: a package made it, a line or a block left it out, a name was copied."""
+"""Explanations for a leaf without gradient: a package made it, a line or a block skipped it, a name was copied."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def dropped_at(flow: Flow, row: int) -> SourceLine | None:
 
 
 def goes_on(flow: Flow, row: int) -> bool:
-    """Whether what a call made goes on into the memory of another leaf, as a mean of weights does."""
+    """Whether a call's result is written into another leaf, like a mean of weights."""
     given = {event.data.get("given") for _, event in flow.of_kind("leaf", change="written")} - {None}
     return bool(given) and not given.isdisjoint(flow.descendants(flow.outputs(row), row).tensors)
 
@@ -43,10 +43,10 @@ Stack = tuple[SourceLine, ...]
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """What takes the leaves that were made by the same lines as one that is unused."""
+    """Uses of the leaves that were made by the same lines as an unused one."""
 
     line: SourceLine
-    """The head of the loop over them, or the statement in which they all stand."""
+    """The head of the loop over them, or the statement that uses all of them."""
     loop: bool
 
 
@@ -60,7 +60,7 @@ class _Taken:
 
 
 def others_of(flow: Flow, leaves: Sequence[int]) -> Others | None:
-    """Return what is known of the others, if the same line takes each of them."""
+    """Return the uses of the other leaves, if the same line uses each of them."""
     made: dict[Stack, list[int]] = {}
     for one in sorted(flow.got_gradient):
         made.setdefault(_made_by(flow, one), []).append(one)
@@ -76,13 +76,13 @@ def others_of(flow: Flow, leaves: Sequence[int]) -> Others | None:
 
 
 def _made_by(flow: Flow, leaf: int) -> Stack:
-    """Return the lines on the stack when a leaf got its first values; nothing for what is none."""
+    """Return the lines on the stack when a leaf was initialised; none for other tensors."""
     rows = [row for made in flow.producing(leaf) for row in made[:1]]
     return tuple(flow.lines(min(rows))) if rows and flow.trainable([leaf]) else ()
 
 
 def _taken(flow: Flow, others: list[int]) -> list[_Taken]:
-    """Return a call of one line for each of the leaves made alike; nothing if no line takes all of them."""
+    """Return one line's call for each of the leaves made by the same lines; none if no line uses them all."""
     calls = [
         {tuple(flow.lines(row)): row for row in reversed(flow.used_in.get(one, ())) if flow.has_node(row)}
         for one in others
@@ -95,7 +95,7 @@ def _taken(flow: Flow, others: list[int]) -> list[_Taken]:
 
 
 def _loop_over(flow: Flow, line: SourceLine, taken: list[_Taken]) -> SourceLine | None:
-    """Return the head of the loop whose variable picks what a line takes, which may be the line itself."""
+    """Return the head of the loop whose variable selects what a line uses, which may be the line itself."""
     tree = flow.spelling.statement(line)
     if tree is None:
         return None
@@ -139,7 +139,7 @@ def unused_blocks(flow: Flow, unused: Set[int]) -> Iterator[Block]:
 
 
 def _outermost(parameters: Mapping[str, int], unused: Set[int]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield the shortest paths below which there is nothing but leaves of ``unused``."""
+    """Yield the shortest paths below which all leaves are in ``unused``."""
     below: dict[str, list[int]] = {}
     for name, leaf in parameters.items():
         parts = name.split(".")
@@ -223,7 +223,7 @@ def used_again(flow: Flow, leaf: int, run: Run | None) -> Again | None:
 
 
 def _alike(flow: Flow, leaf: int) -> list[int]:
-    """Return the parameters of one shape that modules hold beside a leaf: of its own, or as ``fc1.weight``."""
+    """Return other parameters with the shape of a leaf: of its module, or like ``fc1.weight``."""
     found: list[int] = []
     for _, event in flow.of_kind("module"):
         named = event.data.get("parameters", {})

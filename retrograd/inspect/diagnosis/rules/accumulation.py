@@ -123,7 +123,7 @@ def _pile_case(flow: Flow, pile: _Pile) -> Case:
 
 
 def _cleared_again(flow: Flow, pile: _Pile) -> SourceLine | None:
-    """Return the line that clears in vain, twice before its step, an optimizer with none of the leaves that pile up.
+    """Return the line that clears, twice before its step, an optimizer with none of the accumulating leaves.
 
     Of the two lines the later one, unless the backward pass of what piles up lies between them: it was meant for that.
     """
@@ -143,7 +143,7 @@ def _cleared_again(flow: Flow, pile: _Pile) -> SourceLine | None:
 
 
 def _clearing(flow: Flow, pile: _Pile) -> str:
-    """Return what clears the gradients, with the program's own name for its optimizer."""
+    """Return the call that clears the gradients, with the program's own name for its optimizer."""
     update = None if pile.update is None else flow.events[pile.update]
     if update is None or update.kind != "optimizer":
         return f"{in_code(flow.name(pile.leaves[0]))}.grad = None (or .zero_())"
@@ -168,12 +168,12 @@ def _counted_twice(flow: Flow) -> Iterator[Case]:
 
 
 def _is_part(flow: Flow, run: Run, other: Run) -> bool:
-    """Whether all that a run starts from is what another starts from, or a part of it."""
+    """Whether all roots of a pass are roots of another, or part of one."""
     return all(root in other.roots or _goes_into(flow, root, other) for root in run.roots)
 
 
 def _goes_into(flow: Flow, loss: int, other: Run) -> bool:
-    """Whether a loss is a part of what another run starts from; that may also depend on the gradients of the loss."""
+    """Whether a loss is part of what another pass starts from; that may also depend on the gradients of the loss."""
     calls = flow.reached_by(other).calls
     return any(row in calls and not flow.is_gradient(row) for row in flow.used_in.get(loss, ()))
 
@@ -200,7 +200,7 @@ def _rows_of_taken(flow: Flow) -> dict[int, list[int]]:
 
 
 def _unused(flow: Flow, summed: dict[int, tuple[int, int]], taken_at: Callable[[], dict[int, list[int]]]) -> set[int]:
-    """Return the leaves whose sum nobody uses: data whose gradient a loss took between the two arrivals alone."""
+    """Return the leaves whose sum nothing uses: data whose gradient a loss used between the two arrivals only."""
     trained = flow.optimized
     uses = {
         leaf: [*flow.reads_of.get(leaf, ()), *taken_at().get(leaf, ())]
@@ -211,12 +211,12 @@ def _unused(flow: Flow, summed: dict[int, tuple[int, int]], taken_at: Callable[[
 
 
 def _only_between(rows: list[int], first: int, second: int) -> bool:
-    """Whether some of the rows lie between two, and none behind them."""
+    """Whether some of the events are between two others, and none after them."""
     return first_between(rows, first, second) is not None and bisect_right(rows, second) == len(rows)
 
 
 def _twice_case(flow: Flow, alone: Run, within: Run, leaves: list[int]) -> Case:
-    """Return the case of one loss, which a run starts from, and another from it or from what holds it."""
+    """Return the case of one loss from which one pass starts, and another from it or from a sum with it."""
     root = flow.root_name(alone)
     names = listed(f"{flow.name(leaf)}.grad" for leaf in leaves)
     same = set(alone.roots) == set(within.roots)

@@ -18,7 +18,7 @@ KINDS = {
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line that drops entries in evaluation although nothing there says that it is to."""
+    """Yield a case for each line that drops entries in evaluation without saying so."""
     told = set()
     for kind in ("operation", "cut"):
         for row, event in flow.of_kind(kind, evaluating=True):
@@ -32,20 +32,20 @@ CHECK = Check("mode", KINDS, find)
 
 
 def _drops(flow: Flow, row: int) -> bool:
-    """Whether a call drops entries: by its arguments, as the module's mode is none of them."""
+    """Whether a call drops entries, by its arguments: the module's mode is not one of them."""
     event = flow.events[row]
     return draws_numbers(event) if flow.does(row, Trait.DROPOUT) else bool(_share(flow, row))
 
 
 def _share(flow: Flow, row: int) -> float | None:
-    """Return which share of the entries a call drops, None where it does not say."""
+    """Return the share of entries that a call drops, None if unknown."""
     arguments = flow.events[row].data.get("arguments") or {}
     found = next((arguments[key] for key in ("dropout_p", "p", "1") if key in arguments), None)
     return float(found) if isinstance(found, int | float) else None
 
 
 def _is_said(flow: Flow, row: int) -> bool:
-    """Whether the line says of a dropout that it is on, or is not kept: who passes ``training=True`` means it."""
+    """Whether the line says explicitly that a dropout is active: ``training=True`` is intentional."""
     tree = flow.spelling.statement(flow.events[row].source)
     if tree is None or not flow.does(row, Trait.DROPOUT):
         return tree is None
@@ -54,7 +54,7 @@ def _is_said(flow: Flow, row: int) -> bool:
 
 
 def _says_mode(call: ast.Call) -> bool:
-    """Whether a call is given more than a tensor and a share, or what may be more."""
+    """Whether a call has more arguments than a tensor and a share."""
     told = {one.arg for one in call.keywords}
     spread = any(isinstance(one, ast.Starred) for one in call.args)
     return bool(call.args[2:]) or spread or not told <= {"input", "p", "inplace"}

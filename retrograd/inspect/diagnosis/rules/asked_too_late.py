@@ -1,4 +1,4 @@
-"""Gradients asked for with respect to tensors that were only made when the loss was there already: slices, copies."""
+"""Gradients requested with respect to tensors that were made after the loss: slices, copies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..text.words import at, listed
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line that makes what a later line asks for in vain."""
+    """Yield a case for each line that makes a tensor for which a later line requests gradients that do not exist."""
     told = set[SourceLine | None]()
     for run in flow.runs:
         asks = run.inputs and run.roots and (not run.error or UNUSED in run.error)
@@ -29,7 +29,7 @@ CHECK = Check("unused", {}, find)
 
 
 def _made_late(flow: Flow, run: Run) -> list[int]:
-    """Return what is asked for although it was made of something else after everything that a run starts from."""
+    """Return the requested tensors that were made of something else after all roots of the pass."""
     made = [flow.last_producer(root, run.begin) for root in run.roots]
     latest = max((row for row in made if row is not None), default=-1)
     if latest < 0 or None in made:
@@ -48,7 +48,7 @@ def _leaves_by_name(flow: Flow, run: Run) -> set[str]:
 
 
 def _origins(flow: Flow, tensor: int) -> list[int]:
-    """Return what a tensor was made of, that requires gradients."""
+    """Return what a tensor was made of, if it requires gradients."""
     row = _maker(flow, tensor)
     return [one for one in flow.inputs(row) if flow.requires_grad(one, row) or flow.has_history(one, row)]
 

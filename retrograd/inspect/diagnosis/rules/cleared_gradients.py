@@ -55,7 +55,7 @@ def _used_otherwise(flow: Flow, steps: list[int], held: set[int]) -> bool:
 
 
 def _is_looked_at(flow: Flow, leaf: int) -> bool:
-    """Whether the program looks at a gradient elsewhere than where it clears it."""
+    """Whether the program reads a gradient other than where it clears it."""
     changes = ("grad-cleared", "grad-zeroed")
     clearing = {flow.events[row].source for one in changes for row in flow.leaf_events.get((leaf, one), ())}
     return any(flow.events[row].source not in clearing for row in flow.reads_of.get(leaf, ()))
@@ -71,7 +71,7 @@ def _is_used(flow: Flow, leaf: int) -> bool:
 
 
 def _cleared_before(flow: Flow, leaves: list[int], step: int) -> int | None:
-    """Return the row at which gradients were cleared that had arrived before a step, None where none had.
+    """Return the event at which gradients that had arrived before a step were cleared, None if none had arrived.
 
     Where nothing that was heard of cleared them, that is the step, which finds none.
     """
@@ -128,7 +128,7 @@ def _looked_for(flow: Flow) -> Iterator[Case]:
 
 
 def _looks_behind_clearing(flow: Flow, leaf: int, arrivals: list[int]) -> list[int]:
-    """Return where each gradient that arrived is looked for once it was cleared unused, nothing if one is not so.
+    """Return where each gradient that arrived is read after it was cleared unused, nothing if one is not.
 
     The leaf has not moved until then.
     """
@@ -145,7 +145,7 @@ def _looks_behind_clearing(flow: Flow, leaf: int, arrivals: list[int]) -> list[i
 
 
 def _takers(flow: Flow, leaf: int) -> Iterator[int]:
-    """Yield the calls that take what may be the gradient of a leaf: no call made it, and it has the same shape."""
+    """Yield the calls that use what may be the gradient of a leaf: no call made it, and it has the same shape."""
     for tensor in _unmade(flow).get(flow.facts(leaf).shape, ()):
         yield from (row for row in flow.used_in.get(tensor, ()) if "gradient_of" not in flow.events[row].data)
     yield from (row for row, event in flow.of_kind("clip") if leaf in event.data.get("inputs", ()))
@@ -162,7 +162,7 @@ def _unmade(flow: Flow) -> dict[tuple[int, ...], list[int]]:
 
 
 def _steps_of_nothing(flow: Flow, leaf: int) -> Iterator[int]:
-    """Yield the writes into a leaf of what was made of its gradient, where that is cleared by zeros."""
+    """Yield the writes into a leaf computed from its gradient after that was zeroed."""
     zeroed = flow.leaf_events.get((leaf, "grad-zeroed"), ())
     near = {row + place for row in zeroed for place in (-1, 1) if 0 <= row + place < len(flow.events)}
     gradients = {flow.target(row) for row in near if flow.events[row].data.get("gradient_of") == leaf}
@@ -173,7 +173,7 @@ def _steps_of_nothing(flow: Flow, leaf: int) -> Iterator[int]:
 
 
 def _looked_for_case(flow: Flow, looks_of: dict[int, list[int]]) -> Case:
-    """Return the case of one line that clears what steps by hand then look for."""
+    """Return the case of one line that clears what manual steps then use."""
     leaves = list(looks_of)
     look = looks_of[leaves[0]][0]
     clearing = flow.events[flow.ledger.cleared_at(leaves[0], look)]
@@ -196,20 +196,20 @@ def _looked_for_case(flow: Flow, looks_of: dict[int, list[int]]) -> Case:
 
 @dataclass(frozen=True, slots=True)
 class _Loss:
-    """What steps lose of the gradients of one leaf."""
+    """The gradients of one leaf that steps lose."""
 
     leaf: int
     shares: int
     """Backward runs before each step."""
     lost: int
-    """Those whose gradients are cleared before the step."""
+    """Those that are cleared before the step."""
     cleared: int
     """The row at which the first ones were."""
     run: Run
 
 
 def lost_shares(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each optimizer that finds the last share of what its steps were to use, each time.
+    """Yield a case for each optimizer whose steps find only the last share of the gradients, each time.
 
     One that steps less often than another does so on purpose, as that of a slow critic.
     """
@@ -225,7 +225,7 @@ def lost_shares(flow: Flow) -> Iterator[Case]:
 
 
 def _lost(flow: Flow, leaf: int, steps: list[int]) -> _Loss | None:
-    """Return what steps lose of a leaf's gradients if it is as much each time, and nothing else looks at them."""
+    """Return the gradients of a leaf that steps lose, if it is equally many each time, and nothing else reads them."""
     arrivals = flow.accumulated[leaf]
     found = set()
     for before, step in pairwise([-1, *steps]):
@@ -242,7 +242,7 @@ def _lost(flow: Flow, leaf: int, steps: list[int]) -> _Loss | None:
 
 
 def _is_divided(flow: Flow, run: Run, shares: int) -> bool:
-    """Whether a loss is divided by the number of shares on its way to what backward started from."""
+    """Whether a loss is divided by the number of shares before the root of the pass."""
     for row in flow.reached_by(run).calls:
         event = flow.events[row]
         given = event.data.get("arguments", {}).values()

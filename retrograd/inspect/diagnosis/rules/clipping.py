@@ -37,7 +37,7 @@ class _Clipped:
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line that clips in vain, each time, what nothing else clips in time."""
+    """Yield a case for each line that clips without effect, each time, what nothing else clips in time."""
     yield from _of_nothing(flow)
     lines: dict[SourceLine | None, _Clipped] = {}
     clipped: set[int] = set()
@@ -108,7 +108,7 @@ def _of(event: Event, leaves: list[int]) -> bool:
 
 
 def _scaled_case(flow: Flow, source: SourceLine | None, found: _Clipped, row: int) -> Case:
-    """Return the case of one line that clips what is yet to be unscaled."""
+    """Return the case of one line that clips gradients before they are unscaled."""
     event = flow.events[row]
     unscaled = next(event for one, event in flow.of_kind("scaling") if one > row)
     return Case(
@@ -123,7 +123,7 @@ def _scaled_case(flow: Flow, source: SourceLine | None, found: _Clipped, row: in
 
 
 def _only_measures(flow: Flow, leaves: list[int], bound: object) -> bool:
-    """Whether a bound lets everything pass, as of who wants the norm alone."""
+    """Whether a bound is so large that only the norm is wanted."""
     if not isinstance(bound, int | float) or not math.isfinite(bound):
         return True
     return bound > BEYOND * max((flow.largest_norm[leaf] for leaf in leaves), default=0.0)
@@ -165,7 +165,7 @@ def _case(flow: Flow, source: SourceLine | None, found: _Clipped, leaves: list[i
 
 
 def _op(flow: Flow, row: int) -> str:
-    """Return what clips in a row: where the program sets what it has computed, the call that made that."""
+    """Return the call that clips; if the program assigns its own result, the call that computed it."""
     event = flow.events[row]
     made = flow.last_producer(event.data["given"], row) if event.kind == "leaf" else None
     return event.op if made is None else flow.events[made].op

@@ -1,4 +1,4 @@
-"""Collectives of torch.distributed on the way from a parameter to the loss: autograd does not know of them."""
+"""Collectives of torch.distributed on the path from a parameter to the loss: autograd does not know of them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _added(flow: Flow, row: int, event: Event) -> Case | None:
 
 
 def _gathered(flow: Flow, row: int, event: Event) -> Case | None:
-    """Return the case of a tensor whose only way to a loss leads through what was gathered of it."""
+    """Return the case of a tensor whose only path to a loss leads through a gathered tensor."""
     pairs = list(zip(event.data["inputs"], event.data["requires_grad"], strict=True))
     given = [tensor for tensor, required in pairs if required and not flow.is_leaf(tensor)]
     received = [tensor for tensor, required in pairs if not required]

@@ -1,4 +1,4 @@
-"""Contracts of losses: what each takes as prediction and target, held against the values that it was given."""
+"""Contracts of losses: what each expects as prediction and target, compared with the actual values."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """What one operand of a loss is in place of what it should be."""
+    """How one operand of a loss violates its contract."""
 
     place: int
     """0: the prediction, 1: the target."""
@@ -122,14 +122,14 @@ def _truth_values(one: Operand) -> bool:
 
 
 def _swapped(one: Operand) -> bool:
-    """Whether what is trained stands where the target belongs, and numbers like labels where the prediction does."""
+    """Whether the target is trained, and the prediction looks like labels."""
     given = one.flow.inputs(one.row)
     trained = [one.flow.has_history(tensor, one.row) for tensor in given[:2]]
     return trained == [False, True] and one.lies(0.0, 1.0)
 
 
 def _swapped_logarithms(one: Operand) -> bool:
-    """Whether logarithms stand where probabilities belong, and the other way round."""
+    """Whether logarithms are in the place of probabilities, and vice versa."""
     other = Operand(one.flow, one.row, one.flow.inputs(one.row)[-1])
     return _above_zero(one) and other.limits is not None and other.limits[1] <= 0.0 and _below_zero(other)
 
@@ -229,7 +229,7 @@ BREACHES: dict[str, tuple[Breach, ...]] = {
     "soft_margin_loss": (_ONE_OF_TWO,),
     "grid_sampler": (_COORDINATES,),
 }
-"""Loss -> what its operands may turn out to be that it does not take; of several the first is told."""
+"""Loss -> possible violations by its operands; only the first is reported."""
 _LAST_TARGET = frozenset({"cosine_embedding_loss", "margin_ranking_loss"})
 """Losses of three tensors, of which the last is the target."""
 
@@ -254,14 +254,14 @@ CHECK = Check("contracts", KINDS, find)
 
 
 def _is_part(flow: Flow, row: int, loss: str) -> bool:
-    """Whether a call is a part of a loss that its engine computes in several, and not the one that takes the scores."""
+    """Whether a call is a part of a loss that its engine computes in several, and not the one with the scores."""
     return _same_loss(flow, row, loss, after=False) or (
         len(flow.events[row].data["inputs"]) > 1 and _same_loss(flow, row, loss, after=True)
     )
 
 
 def _same_loss(flow: Flow, row: int, loss: str, *, after: bool) -> bool:
-    """Whether the same loss, called by the same line, made what a call took, or takes what it made."""
+    """Whether the same loss, called by the same line, made a call's operand, or takes its result."""
     others = (
         [use for out in flow.outputs(row) for use in flow.used_in.get(out, ())]
         if after
@@ -272,7 +272,7 @@ def _same_loss(flow: Flow, row: int, loss: str, *, after: bool) -> bool:
 
 
 def _operand(flow: Flow, row: int, loss: str, breach: Breach) -> Operand | None:
-    """Return what a call was given in the place that a breach is about."""
+    """Return the operand that a violation is about."""
     given = flow.inputs(row)
     place = len(given) - 1 if breach.place and loss in _LAST_TARGET else breach.place
     return Operand(flow, row, given[place]) if place < len(given) else None
@@ -284,7 +284,7 @@ def _takes_logarithms(flow: Flow, one: Operand, breach: Breach) -> bool:
 
 
 def _case(flow: Flow, one: Operand, loss: str, breach: Breach) -> Case:
-    """Return the case of one loss and what it was given."""
+    """Return the case of one loss and its operand."""
     event, maker = flow.events[one.row], one.maker
     least, most = one.limits or (0.0, 0.0)
     spelled = parsed_expression(one.name) is not None

@@ -22,7 +22,7 @@ KINDS = {
 _SUMMING = (Trait.LINEAR, Trait.SCALING)
 """Operators behind which a constant summand is still a constant summand."""
 _MEASURING = (*_SUMMING, Trait.POWER, Trait.EVEN, Trait.DISTANCE)
-"""What a residual is measured with."""
+"""Traits of operators that measure a residual."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -91,7 +91,7 @@ def _starved_case(flow: Flow, gradient: int, row: int, run: Run, leaves: list[in
 
 
 def _depends_on(flow: Flow, trained: set[int], row: int) -> bool:
-    """Whether the gradients that a call returned depend on what is trained, or on what they were not asked for."""
+    """Whether gradients that a call returned depend on trained leaves, or on other tensors than those requested."""
     run = flow.last_begun(row)
     leaves = flow.leaves_behind(flow.reached_by(run)) if run is not None else set()
     return run is None or bool(leaves & trained or leaves - set(run.inputs))
@@ -158,7 +158,7 @@ def _trains(flow: Flow, call: int, leaves: set[int]) -> bool:
 
 
 def _joins(flow: Flow, row: int, constants: set[int]) -> Run | None:
-    """Return the run whose loss this call adds a constant to: with something computed, and linear from there on."""
+    """Return the pass whose loss this call adds a constant to: with a computed value, and linear from there on."""
     if not flow.has_node(row) or not (flow.does(row, Trait.ADDITION) and flow.does(row, Trait.ELEMENTWISE)):
         return None
     others = [given for given in flow.inputs(row) if given not in constants]
@@ -179,7 +179,7 @@ def _joins(flow: Flow, row: int, constants: set[int]) -> Run | None:
 
 
 def _in_a_residual(flow: Flow, constants: set[int], others: list[int], row: int) -> bool:
-    """Whether a derivative with respect to data meets what it is the derivative of, as in a differential equation."""
+    """Whether a derivative with respect to data is combined with its own function, as in a differential equation."""
     taken = [made for one in constants for made in flow.made_in.get(one, ()) if flow.events[made].kind == "cut"]
     data = {given for made in taken for given in flow.events[made].data.get("inputs", ())}
     if not data or data & set(flow.optimized) or any(flow.facts(one).parameter for one in data):
@@ -224,7 +224,7 @@ def _case(flow: Flow, tensor: int, row: int, run: Run) -> Case:
 
 
 def _with_graph(line: str) -> str:
-    """Return a statement that takes a gradient, as one that gives it a history."""
+    """Return a statement that computes a gradient, changed to give it a history."""
     fix = f"{line[:-1]}, create_graph=True)" if line.endswith(")") and "create_graph" not in line else ""
     return fix.replace(", retain_graph=True", "") or "torch.autograd.grad(..., create_graph=True)"
 

@@ -1,4 +1,4 @@
-"""Transforms of ``torch.func`` that differentiate by what the function never uses: all that they return is zero."""
+"""Transforms of ``torch.func`` with respect to arguments that the function never uses: all results are zero."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..text.words import at, named
 
 
 class _Stretch(NamedTuple):
-    """The calls that one transform was around, and what it differentiated them by."""
+    """The calls inside one transform, and the tensors it differentiates with respect to."""
 
     name: str
     line: SourceLine | None
@@ -24,7 +24,7 @@ class _Stretch(NamedTuple):
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line whose transforms all differentiate by what nothing takes."""
+    """Yield a case for each line whose transforms all differentiate with respect to something unused."""
     by_line: dict[SourceLine | None, list[_Stretch]] = {}
     for stretch in _stretches(flow):
         by_line.setdefault(stretch.line, []).append(stretch)
@@ -37,7 +37,7 @@ CHECK = Check("unused", {}, find)
 
 
 def _stretches(flow: Flow) -> Iterator[_Stretch]:
-    """Yield what was differentiated once; a function of several derivatives may well lose its argument in one."""
+    """Yield first derivatives; a function of several derivatives may well lose its argument in one."""
     since, opened = -1, None
     for row, event in flow.of_kind("transform"):
         levels = [level for level in event.data.get("levels", ()) if level != "vmap"]

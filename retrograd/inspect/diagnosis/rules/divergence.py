@@ -58,7 +58,7 @@ def _lines_of_inputs(flow: Flow, leaves: set[int]) -> set[SourceLine | None]:
 
 
 def _first_copies(flow: Flow) -> dict[int, int]:
-    """Return parameter of a module that is built like an earlier one -> what stands for it there: ranks have copies."""
+    """Return parameter of a module built like an earlier one -> its counterpart there: ranks have copies."""
     firsts: dict[tuple[object, ...], list[int]] = {}
     found: dict[int, int] = {}
     for _, event in flow.of_kind("module"):
@@ -70,7 +70,7 @@ def _first_copies(flow: Flow) -> dict[int, int]:
 
 
 def _parted(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]) -> bool:
-    """Whether two steps, each with a forward of its own, train other leaves."""
+    """Whether two steps, each with its own forward pass, train different leaves."""
     if one == other or flow.reached_by(runs[0]).calls & flow.reached_by(runs[1]).calls:
         return False
     return bool(one & other) or _shapes(flow, one) != _shapes(flow, other)  # each rank may have a copy of its own
@@ -96,7 +96,7 @@ def _updated(flow: Flow, leaves: set[int], first: Run, second: Run) -> bool:
 
 
 def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int], alike: Mapping[int, int]) -> Case:
-    """Return the case of two runs; ``alike``: which leaf stands for another one, of which it is a rank's copy."""
+    """Return the case of two passes; ``alike`` maps a leaf to another one, of which it is a rank's copy."""
     source, op = _fork(flow, *runs, alike) or _first_taking(flow, runs, one | other)
     first, second = (named(flow, sorted(leaves)) for leaves in (one, other))
     sides_of = ((first, one, "first"), (second, other, "second"))
@@ -127,7 +127,7 @@ def _first_taking(flow: Flow, runs: tuple[Run, Run], leaves: set[int]) -> tuple[
 
 
 def _fork(flow: Flow, first: Run, second: Run, alike: Mapping[int, int]) -> tuple[SourceLine | None, str] | None:
-    """Return the line at which two runs part: the value that decided, or else the first call that differs.
+    """Return the line at which two passes diverge: the value that decided, or else the first call that differs.
 
     None where one of them does all that the other does, and something before it.
     """
@@ -148,7 +148,7 @@ def _fork(flow: Flow, first: Run, second: Run, alike: Mapping[int, int]) -> tupl
 
 
 def _decides(flow: Flow, event: Event) -> bool:
-    """Whether a call gives what a branch asks for: a number, or one truth value."""
+    """Whether a call returns what a branch needs: a number, or one boolean."""
     made = [flow.facts(one) for one in event.data.get("outputs", ())]
     return [(one.shape, one.dtype) for one in made] == [((), "bool")] if made else is_a(event.op, Trait.READING)
 
@@ -160,5 +160,5 @@ def _trained_in(flow: Flow, event: Event | None, since: int, alike: Mapping[int,
 
 
 def _near(one: SourceLine | None, other: SourceLine | None) -> bool:
-    """Whether a value was looked at shortly before, in the same function."""
+    """Whether a value was read shortly before, in the same function."""
     return bool(one and other and one.function == other.function and one.file == other.file)

@@ -1,4 +1,4 @@
-"""Weights all of whose units began alike, and stay alike whatever they learn: the layer has one unit."""
+"""Weights all of whose units began equal, and stay equal whatever they learn: the layer has effectively one unit."""
 
 from __future__ import annotations
 

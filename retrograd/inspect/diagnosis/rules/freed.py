@@ -124,7 +124,7 @@ def _shared(flow: Flow, carried: CarriedTensor, freeing: Run, failed: Run) -> Ca
 
 
 def _beside(flow: Flow, row: int) -> list[int]:
-    """Return the parameters with what the line of a call made of them, as of all blocks of a network."""
+    """Return the parameters used by a call's line and the results, for example for all blocks of a network."""
     kept = kept_results(flow).items()
     return [
         one

@@ -27,7 +27,7 @@ KINDS = {
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield the cases of this family, one for each class and kind; what was measured only where nothing else tells."""
+    """Yield the cases of this family, one for each class and kind; measured ones only if there are no others."""
     reported: set[tuple[str, str]] = set()
     for case in (*_returned(flow), *_constants(flow), *recomputed(flow), *_measured(flow)):
         key = (case.kind, case.op)
@@ -53,7 +53,7 @@ def _returned(flow: Flow) -> Iterator[Case]:
 
 
 def _only_none_beyond(event: Event, wanted: int) -> bool:
-    """Whether what was returned too much is only None, which is allowed."""
+    """Whether the surplus results are all None, which is allowed."""
     shapes = event.data.get("gradient_shapes", [])
     return len(shapes) > wanted and all(shape is None for shape in shapes[wanted:])
 
@@ -102,7 +102,7 @@ def _shape_cases(flow: Flow, event: Event, forward: Event) -> Iterator[Case]:
 
 
 def _reshaping(name: str, shape: list[int], gradient: list[int]) -> str:
-    """Return what gives a gradient the shape of its input."""
+    """Return an expression that gives a gradient the shape of its input."""
     if len(shape) == 2 and gradient == shape[::-1]:
         return f"transpose what is returned for {name}: grad_{name}.transpose(0, 1)"
     return f"sum or reshape it to {shape_text(shape)}, such as by grad_{name}.sum_to_size(...)"
@@ -160,7 +160,7 @@ _REASONS = {
         "keep what forward drew (ctx.save_for_backward(mask)) in place of drawing it again",
     ),
 }
-"""Why a backward is wrong although its rule is right -> sentence and remedy."""
+"""Reason why a backward is wrong although its rule is right -> sentence and fix."""
 
 
 def _circumstance_case(event: Event, source: SourceLine | None) -> Case:
@@ -206,7 +206,7 @@ def _parameter(data: dict[str, Any], place: int) -> str:
 
 
 def _correction(data: dict[str, Any], name: str, entries: int) -> str:
-    """Return what to change in a backward rule, as far as the numbers tell."""
+    """Return what to change in a backward rule, as far as the numbers show."""
     factor = data.get("factor")
     if data.get("order") == 2:
         return "compute what backward returns from saved inputs, with operations that record; gradgradcheck checks it"
@@ -240,7 +240,7 @@ def _constants(flow: Flow) -> Iterator[Case]:
 
 
 def _depends_on_input(flow: Flow, row: int, event: Event, name: str) -> bool:
-    """Whether what forward kept on ctx was computed from its inputs, in floating point; random masks are not."""
+    """Whether what forward stored on ctx was computed from its inputs, in floating point; random masks are not."""
     inputs = set(event.data.get("inputs", ()))
     for call in _calls_of_forward(flow, row, event):
         data = flow.events[call].data

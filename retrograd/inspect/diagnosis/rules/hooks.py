@@ -46,13 +46,13 @@ def _ran(flow: Flow) -> dict[int, list[int]]:
 
 
 def _owner(event: Event) -> tuple[str, object, object]:
-    """Return what a hook hangs on: the sort of thing and its number."""
+    """Return what a hook is registered on: the kind of object and its number."""
     data = event.data
     return event.op, data.get("tensor"), data.get("owner") if data.get("tensor") is None else None
 
 
 def _leaks(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line that hung another copy of a hook on the same thing, a backward run in between."""
+    """Yield a case for each line that registered another copy of a hook on the same object, with a pass in between."""
     removed = _removed(flow)
     copies: dict[tuple[object, ...], list[tuple[int, Event]]] = {}
     for row, event in flow.of_kind("hook", action="registered"):
@@ -87,7 +87,7 @@ def _leak_case(flow: Flow, live: list[tuple[int, Event]]) -> Case:
 
 
 def _hung_on(flow: Flow, event: Event) -> str:
-    """Return the name of what a hook hangs on."""
+    """Return the name of what a hook is registered on."""
     tensor = event.data.get("tensor")
     if tensor is not None:
         spelled = "" if flow.spelling.has_name(tensor) else receiver(flow.spelling.text(event.source), "register_hook")
@@ -165,7 +165,7 @@ def _runs(hook: Event, line: SourceLine) -> bool:
 
 
 def _silent(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line whose hooks all waited in vain for the backward runs that followed."""
+    """Yield a case for each line none of whose hooks ran in the passes that followed."""
     ran, removed = _ran(flow), _removed(flow)
     lines: dict[object, list[tuple[int, Event]]] = {}
     for row, event in flow.of_kind("hook", action="registered"):

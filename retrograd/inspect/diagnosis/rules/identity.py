@@ -1,4 +1,4 @@
-"""Parameters that are not the tensors which a program trains: made anew, results of others, one for n, half of one."""
+"""Parameters that are not the tensors that a program trains: recreated, computed, repeated, half complex."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _multiplied_case(flow: Flow, line: SourceLine, leaves: dict[int, int]) -> Ca
 
 
 def remade(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line at which pass after pass gets parameters of its own."""
+    """Yield a case for each line that makes new parameters in every pass."""
     served = _runs_served(flow)
     runs: dict[int, set[int]] = defaultdict(set)
     for run in flow.runs:
@@ -153,7 +153,7 @@ def _is_fresh(flow: Flow, leaf: int) -> bool:
 
 
 def _copied(flow: Flow, leaves: list[int], idle: list[int]) -> list[int]:
-    """Return what an optimizer holds for nothing, if it has the shapes of what the passes use in its place."""
+    """Return what an optimizer needlessly holds, if it has the shapes of what the passes use instead."""
     shapes = {flow.facts(leaf).shape for leaf in leaves}
     found = [leaf for leaf in idle if flow.facts(leaf).shape in shapes]
     return found if shapes == {flow.facts(leaf).shape for leaf in found} else []
@@ -185,7 +185,7 @@ def _remade_case(flow: Flow, source: SourceLine | None, leaves: list[int], copie
 
 
 def halved(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line that gives complex parameters real numbers for their memory."""
+    """Yield a case for each line that gives complex parameters real memory."""
     lines: dict[SourceLine | None, list[int]] = defaultdict(list)
     for row, event in flow.of_kind("leaf", change="written"):
         leaf, given = event.data.get("tensor", -1), event.data.get("given", -1)

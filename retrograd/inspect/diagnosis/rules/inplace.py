@@ -1,4 +1,4 @@
-"""Writes in place that spoil what backward needs: who wrote, who had saved the values, and who sees it."""
+"""In-place writes that overwrite what backward needs: the write, the call that saved the values, and the symptom."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _written(flow: Flow, clash: _Clash, run: Run) -> Case:
 
 
 def _target_name(flow: Flow, write: int) -> str:
-    """Return what the writing line writes into, without ``.data`` and the like."""
+    """Return the target of the writing line, without ``.data`` and the like."""
     event = flow.events[write]
     target = flow.target(write)
     text = written_name(flow.spelling.text(event.source)) if event.source else ""
@@ -193,7 +193,7 @@ def _out_of_place(flow: Flow, write: int, name: str) -> str:
 
 
 def _changes_a_leaf(flow: Flow, write: int) -> bool:
-    """Whether a write changes what the program trains, which no other tensor can take the place of."""
+    """Whether a write changes what the program trains, which cannot be replaced by a new tensor."""
     target = flow.target(write)
     if target is None:
         return False
@@ -212,7 +212,7 @@ def _is_silent(flow: Flow, write: int) -> bool:
 
 
 def _silent(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line that wrote, unseen, what a run then used."""
+    """Yield a case for each line that wrote, unnoticed, what a pass then used."""
     lines = set()
     silent = [row for rows in flow.writes_to.values() for row in rows if _is_silent(flow, row)]
     if not silent:
@@ -227,7 +227,7 @@ def _silent(flow: Flow) -> Iterator[Case]:
 
 
 def _is_restored(flow: Flow, clash: _Clash, run: Run) -> bool:
-    """Whether the last write into the same entries put back what they held, as that of who measures a slope."""
+    """Whether the last write into the same entries restored their values, as finite differences do."""
     target, part = flow.target(clash.write), flow.written_part(clash.write)
     writes = flow.writes_into(clash.saved)
     rows = writes[bisect_right(writes, clash.savers[0]) : bisect_left(writes, run.begin)]
@@ -257,7 +257,7 @@ def _unseen(flow: Flow, clash: _Clash, run: Run) -> Case:
 
 
 def _saved_name(flow: Flow, clash: _Clash) -> str:
-    """Return what to call the tensor that a write changed; one without a name as the line spells it that saved it."""
+    """Return the name of the tensor that a write changed; else its spelling in the line that saved it."""
     event, saver = flow.events[clash.write], flow.events[clash.savers[0]]
     given = dict(zip(saver.data.get("inputs", ()), saver.data.get("names", ()), strict=False))
     if not flow.spelling.has_name(clash.saved) and given.get(clash.saved):
@@ -266,7 +266,7 @@ def _saved_name(flow: Flow, clash: _Clash) -> str:
 
 
 def _mutating_functions(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each custom Function that changed an input in forward and did not say so."""
+    """Yield a case for each custom Function that changed an input in forward without ``mark_dirty``."""
     reported = set()
     for row, event in flow.of_kind("function", action="forward"):
         mutated = [tensor for tensor in event.data.get("mutated", ()) if _matters(flow, row, tensor)]
@@ -303,7 +303,7 @@ def _write_inside(flow: Flow, row: int, tensors: set[int]) -> int | None:
 
 
 def _parameter_name(flow: Flow, data: dict[str, Any], tensor: int) -> str:
-    """Return what forward calls one of its inputs."""
+    """Return forward's name for one of its inputs."""
     parameters, shapes = data.get("parameters", []), data.get("shapes", [])
     places = [place for place, shape in enumerate(shapes) if shape is not None]
     inputs = list(data.get("inputs", ()))

@@ -22,7 +22,7 @@ KINDS = {
 }
 
 _OF_VIEW = "a view of a leaf"
-"""What exceptions say of a write into a leaf's memory through another tensor."""
+"""Part of the message about a write into a leaf's memory through a view."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -56,7 +56,7 @@ def _gradients_read(flow: Flow) -> Iterator[Case]:
 
 
 def _meant_case(flow: Flow, made: int, read: dict[int, SourceLine | None]) -> Case:
-    """Return the case of results of one call's line that stand where leaves were meant, each with where it is read."""
+    """Return the case of results of one line that were meant as leaves, each with where it is read."""
     names = listed(_read_name(flow, tensor, read_at) for tensor, read_at in read.items())
     are, its = ("are not leaves", "their") if len(read) > 1 else ("is not a leaf", "its")
     what, line, read_at = operator_word(flow.events[made].op), flow.events[made].source, next(iter(read.values()))
@@ -107,7 +107,7 @@ def _made(flow: Flow, tensor: int) -> int | None:
 
 
 def _meant_as_leaf(flow: Flow, tensor: int, made: int) -> bool:
-    """Whether a result stands where a leaf was meant: made of a leaf that has no name of its own, or has the same."""
+    """Whether a result was meant as a leaf: made of a leaf without a name, or with the same one."""
     sources = [given for given in flow.inputs(made) if flow.requires_grad(given)]
     if not sources or not all(flow.is_leaf(given) for given in sources):
         return False
@@ -129,7 +129,7 @@ def _leaf_remedy(flow: Flow, made: int, names: str) -> str:
 
 
 def _read_name(flow: Flow, tensor: int, line: SourceLine | None) -> str:
-    """Return what the reading line calls a tensor, unless that is a loop's variable and it has a name of its own."""
+    """Return the reading line's name for a tensor, unless that is a loop variable and it has another name."""
     if not flow.spelling.has_name(tensor):
         read = re.findall(r"([A-Za-z_][\w.]*)\.grad\b", flow.spelling.text(line))
         return read[0] if len(set(read)) == 1 else flow.name(tensor, line)
@@ -164,7 +164,7 @@ def _not_optimizable(flow: Flow) -> Iterator[Case]:
 
 
 def _leaf_written(flow: Flow) -> Iterator[Case]:
-    """Yield the case of an exception that says a leaf was written into."""
+    """Yield the case of an exception about a write into a leaf."""
     text = flow.error_text
     if LEAF_WRITTEN not in text or flow.error is None:
         return
@@ -198,7 +198,7 @@ def _leaf_seen_through(flow: Flow, name: str) -> tuple[str, bool]:
 
 
 def _refused_copy(flow: Flow) -> int | None:
-    """Return the row of the tensor's copy that was refused, if the recording tells."""
+    """Return the failed call that copied the tensor, if recorded."""
     for kind in ("operation", "cut"):
         for row, event in flow.of_kind(kind):
             if NO_DEEPCOPY in str(event.data.get("error", "")) and event.data.get("inputs"):
@@ -207,7 +207,7 @@ def _refused_copy(flow: Flow) -> int | None:
 
 
 def _is_called_so(flow: Flow, tensor: int, name: str, refused: int) -> bool:
-    """Whether another line than that of the refused copy calls a tensor so; else the name may be of what holds it."""
+    """Whether another line than that of the failed copy has this name for a tensor; else it may be its holder's."""
     calls = [*flow.used_in.get(tensor, ()), *flow.made_in.get(tensor, ())]
     of_others = (flow.events[row].data for row in calls if row != refused)
     return flow.facts(tensor).parameter or any(
@@ -216,7 +216,7 @@ def _is_called_so(flow: Flow, tensor: int, name: str, refused: int) -> bool:
 
 
 def _deep_copied(flow: Flow) -> Iterator[Case]:
-    """Yield the case of an exception that says a result was copied deeply."""
+    """Yield the case of an exception about the deep copy of a result."""
     if NO_DEEPCOPY not in flow.error_text or flow.error is None:
         return
     row = _refused_copy(flow)

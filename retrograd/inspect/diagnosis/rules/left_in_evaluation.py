@@ -102,7 +102,7 @@ def _holds_all(flow: Flow, event: Event) -> bool:
 
 
 def _empty_statistics(flow: Flow, leaves: list[int], after: int) -> int | None:
-    """Return the first call beside these leaves that normalises by statistics with which nothing was done yet."""
+    """Return the first call next to these leaves that normalises with initial running statistics."""
     for row in sorted({row for leaf in leaves for row in flow.used_in.get(leaf, ()) if row > after}):
         if flow.does(row, Trait.NORMALISATION):
             kept = [one for one in flow.inputs(row) if not flow.requires_grad(one) and not flow.has_history(one, row)]

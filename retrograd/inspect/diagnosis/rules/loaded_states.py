@@ -13,7 +13,7 @@ KINDS = {"state-not-loaded": Kind("a state was loaded of which a module has next
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each state that has entries, of which none fits, or all but a few by a prefix alone."""
+    """Yield a case for each loaded state of which no entry fits, or only those without a prefix."""
     told = set()
     for _, event in flow.of_kind("load"):
         data = event.data
@@ -28,7 +28,7 @@ CHECK = Check("unused", KINDS, find)
 
 
 def _prefix(event: Event) -> tuple[str, str] | None:
-    """Return what the state's names begin with, and what the module's begin with instead, if all else is the same."""
+    """Return the prefix of the state's names, and that of the module's, if all else is equal."""
     missing, unexpected = event.data.get("missing", ()), event.data.get("unexpected", ())
     for mine in missing[:1]:
         for theirs in unexpected:

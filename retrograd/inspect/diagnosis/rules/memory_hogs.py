@@ -38,7 +38,7 @@ def _sum_of_ones(flow: Flow, tensor: int, last: int) -> float | None:
 
 
 def _written(flow: Flow, tensor: int, row: int) -> int:
-    """Return how many entries were written by index into what was made as zeros."""
+    """Return how many entries of a tensor of zeros were written by index."""
     made = flow.made_in.get(tensor)
     if not made or list(flow.events[made[0]].data.get("range", [None])[0] or ()) != [0.0, 0.0]:
         return 0
@@ -102,7 +102,7 @@ class _Graph:
 
 
 def _computed_bytes(flow: Flow, snapshot: Graph) -> list[float]:
-    """Return the bytes that each node keeps of what the program computed; the others are its parameters."""
+    """Return the bytes that each node saves of computed tensors, without parameters."""
     saved = [size or 0 for size in snapshot.measures.get("saved_bytes", snapshot.saved_bytes)]
     leaves: set[int | None] = set()
     for node, size in enumerate(saved):
@@ -116,7 +116,7 @@ def _computed_bytes(flow: Flow, snapshot: Graph) -> list[float]:
 
 
 def _hog(flow: Flow, graph: _Graph) -> Case | None:
-    """Return the case of a node that keeps most of what a graph saves, much larger than what it came from."""
+    """Return the case of a node that saves most of a graph's bytes, in a tensor much larger than its origin."""
     row = call_of(flow, graph.snapshot, graph.saved.index(graph.largest))
     saves = [] if row is None else flow.events[row].data.get("saves", ())
     kept = [t for t in saves if not flow.is_leaf(t) and not _is_weight(flow, t)]
@@ -148,7 +148,7 @@ def _largest_origin(flow: Flow, tensor: int, row: int) -> int:
 
 
 def _made_by_a_layer(flow: Flow, tensor: int, row: int) -> bool:
-    """Whether a tensor became so large in a product with weights that are trained, as what a layer makes is."""
+    """Whether a tensor became so large in a product with trained weights, as in a layer."""
     made = flow.last_producer(tensor, row)
     while made is not None:
         given = flow.inputs(made)
@@ -188,7 +188,7 @@ def _paired(flow: Flow, graph: _Graph) -> Case | None:
 
 
 def _lookup(flow: Flow, graph: _Graph) -> Case | None:
-    """Return the case of a product with a one-hot matrix, of which most of what a graph saves is kept."""
+    """Return the case of a product with a one-hot matrix, for which most of a graph's bytes are saved."""
     row = call_of(flow, graph.snapshot, graph.saved.index(graph.largest))
     if row is None or not flow.does(row, Trait.CONTRACTION) or graph.largest < HALF_OF_IT * graph.total:
         return None

@@ -1,4 +1,4 @@
-"""One network that goes by two names where a copy was meant: what is to follow it slowly moves with it at once.
+"""One network under two names where a copy was meant: what should follow it slowly changes at once.
 
 And parameters that are put away to come back to, but not copied: steps change what was put away as well.
 """
@@ -22,7 +22,7 @@ KINDS = {"missing-copy": Kind("a network and what is to be its copy are one", "e
 
 
 class _Pair(NamedTuple):
-    """What a statement takes for two networks, as the program spells them."""
+    """What a statement takes for two networks, by their names in the program."""
 
     copy: str
     original: str
@@ -64,13 +64,13 @@ def _pair(flow: Flow, line: SourceLine, writes: dict[int, int]) -> _Pair | None:
 
 
 def _copies_itself(flow: Flow, row: int) -> bool:
-    """Whether a call copies into memory what is there."""
+    """Whether a call copies memory onto itself."""
     given = flow.inputs(row)
     return flow.does(row, Trait.WRITING) and len({flow.facts(one).storage for one in given}) == 1 < len(given)
 
 
 def _kept_alive(flow: Flow, rows: list[int]) -> tuple[SourceLine, int] | None:
-    """Return the line that put away what these calls copy onto itself, and how many steps changed it since."""
+    """Return the line that stored what these calls copy onto itself, and how many steps changed it since."""
     lines, steps = set[SourceLine](), list[int]()
     for row in rows:
         target = flow.target(row)
@@ -102,7 +102,7 @@ def _restored_case(flow: Flow, line: SourceLine, kept: SourceLine, steps: int, l
 
 
 def _names(flow: Flow, line: SourceLine, leaf: int) -> set[str]:
-    """Return what calls from a line call a leaf, or what lies in its memory."""
+    """Return the names that calls from a line have for a leaf, or for what shares its memory."""
     storage, found = flow.facts(leaf).storage, set()
     for tensor in flow.sharing[storage] if storage is not None else ():
         for row in flow.used_in.get(tensor, ()):
@@ -114,7 +114,7 @@ def _names(flow: Flow, line: SourceLine, leaf: int) -> set[str]:
 
 
 def _base(tree: ast.expr | None) -> str:
-    """Return what methods and aliases were taken of: ``t`` of ``t.data.mul_(0.9)``; nothing for what computes."""
+    """Return the variable behind methods and aliases: ``t`` for ``t.data.mul_(0.9)``; "" for computations."""
     while isinstance(tree, ast.Call | ast.Attribute):
         if isinstance(tree, ast.Attribute):
             if not is_a(tree.attr, Trait.VIEW):
@@ -142,7 +142,7 @@ def _loaded(statement: ast.stmt) -> _Pair | None:
 
 
 def _walked(flow: Flow, line: SourceLine, names: set[str]) -> _Pair | None:
-    """Return what a loop walks side by side to give two names."""
+    """Return what a loop iterates over side by side to get two names."""
     for one in reversed(flow.spelling.statements(line)):
         if isinstance(one.tree, ast.For) and isinstance(one.tree.iter, ast.Call):
             variables = [part.id for part in ast.walk(one.tree.target) if isinstance(part, ast.Name)]
@@ -179,7 +179,7 @@ def _case(flow: Flow, line: SourceLine, pair: _Pair, leaves: list[int]) -> Case:
 
 
 def _alias(flow: Flow, line: SourceLine, pair: _Pair) -> SourceLine | None:
-    """Return the line of the same file that gives one of the two the other's name, perhaps by a shallow copy."""
+    """Return the line of the same file that assigns one of the two names to the other, perhaps by a shallow copy."""
     for one in flow.spelling.kept_statements(line.file):
         if isinstance(one.tree, ast.Assign):
             value = one.tree.value

@@ -75,7 +75,7 @@ def _for_inference(event: Event) -> bool:
 
 
 def _behind_refused(flow: Flow) -> int | None:
-    """Return the call under inference mode that made what the refused call took, or what that is a part or view of."""
+    """Return the call under inference mode that made the failed call's operand, or its base."""
     todo = [] if (refused := _refused(flow)) is None else [(given, refused) for given in flow.inputs(refused)]
     seen = {given for given, _ in todo}
     for tensor, before in todo:
@@ -96,7 +96,7 @@ def _refused(flow: Flow) -> int | None:
 
 
 def _taken_as(flow: Flow, made: list[int]) -> str:
-    """Return how the refused call spells what a call made, if it took that itself: ``stats["scale"]``."""
+    """Return how the failed call spells a call's result, if that is its operand: ``stats["scale"]``."""
     refused = _refused(flow)
     return "" if refused is None else next(filter(None, (flow.spelling.spelled(one, refused) for one in made)), "")
 

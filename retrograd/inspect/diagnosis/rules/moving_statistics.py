@@ -1,4 +1,4 @@
-"""Running statistics of frozen layers that move, since the mode of evaluation that they were put in was undone."""
+"""Running statistics of frozen layers that change because their evaluation mode was undone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = {
 
 
 class _Undone(NamedTuple):
-    """The switch that undid a mode, at its row, and what had set that."""
+    """The switch that undid a mode, its event, and the switch that had set the mode."""
 
     row: int
     line: SourceLine | None
@@ -70,7 +70,7 @@ def _frozen(flow: Flow, row: int) -> list[int]:
 
 
 def _undone(flow: Flow, row: int) -> _Undone | None:
-    """Return what undid a frozen layer's own mode of evaluation, if a module around it did."""
+    """Return what undid a frozen layer's evaluation mode, if a module around it did."""
     weight = _frozen(flow, row)[0]
     switches = [
         (place, one) for place, one in flow.of_kind("mode") if place < row and weight in one.data.get("inputs", ())

@@ -110,7 +110,7 @@ def _refused(flow: Flow) -> Iterator[Case]:
 
 
 def _tensor_hooks_fired(flow: Flow) -> dict[int, list[int]]:
-    """Return leaf -> rows at which hooks of its own, that see its gradient before ``.grad`` does, ran."""
+    """Return leaf -> events at which its own hooks, which see its gradient before ``.grad`` does, ran."""
     fired: dict[int, list[int]] = {}
     for row, event in flow.of_kind("hook", action="ran"):
         leaf = event.data.get("tensor")
@@ -148,7 +148,7 @@ def _outermost(flow: Flow, run: Run) -> Run:
 
 
 def _made_before(flow: Flow, first: Run, second: Run) -> bool:
-    """Whether all that takes parameters of both graphs was there before the first run began.
+    """Whether everything that uses parameters of both graphs existed before the first pass began.
 
     A loss may be computed of the results of one forward pass after another loss of them has run backward.
     """
@@ -158,7 +158,7 @@ def _made_before(flow: Flow, first: Run, second: Run) -> bool:
 
 
 def _shared(flow: Flow, first: Run, second: Run) -> bool:
-    """Whether both runs went through the same forward calls."""
+    """Whether both passes went through the same forward calls."""
     return not flow.reached_by(second).calls.isdisjoint(flow.reached_by(first).calls)
 
 
@@ -196,7 +196,7 @@ def _case(flow: Flow, first: int, second: int, leaves: list[int]) -> Case:
 
 
 def _cause(flow: Flow, one: Run, other: Run) -> tuple[SourceLine | None, str, str]:
-    """Return the line to blame for what arrived in two runs (or one), why it did, and what to write instead."""
+    """Return the line of the cause for gradients that arrived in two passes (or one), the reason, and the fix."""
     blocks = _checkpoints(flow)
     if blocks and (one is other or one.nested or other.nested):
         source = blocks[-1].source

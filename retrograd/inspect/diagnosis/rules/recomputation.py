@@ -18,11 +18,11 @@ from ..text.words import at, listed, shape_text
 KINDS = {"checkpoint-mismatch": Kind("recomputation differs from forward", "error", Stage.STATEMENT)}
 _MISMATCH = ("different metadata", "recomputed values", "number of tensors was saved")
 _STOPPED = "_StopRecomputationError"
-"""PyTorch ends a recomputation as soon as it has what backward needs."""
+"""PyTorch ends a recomputation with this exception as soon as it has what backward needs."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield the case of a block that took another way when it was computed again."""
+    """Yield the case of a block that took another path when it was recomputed."""
     if flow.error_text and not any(word in flow.error_text.lower() for word in _MISMATCH):
         return
     blocks = {e.data.get("block"): e for _, e in flow.of_kind("checkpoint", action="forward")}
@@ -64,13 +64,13 @@ def _same_call(first: Event, again: Event, event: Event, twin: Event) -> bool:
 
 
 def _inside(flow: Flow, event: Event) -> list[Event]:
-    """Return the calls of a block; a recomputation detaches what blocks in it keep, which forward does not."""
+    """Return the calls of a block; a recomputation detaches what nested blocks save, which forward does not."""
     calls = calls_between(flow, event.data.get("first", 0), event.data.get("end", len(flow.events)))
     return [call for call in calls if not is_a(call.op, Trait.READING)]
 
 
 def _repeats(flow: Flow, event: Event, twin: Event | None) -> bool:
-    """Whether a call that was made again gave the same values; without figures, what has a generator of its own may."""
+    """Whether a recomputed call had the same values; without statistics, unless it has its own generator."""
     sums = event.data.get("checksum") or [None]
     if twin is None or None in sums:
         return "generator=" in flow.spelling.text(event.source)
@@ -109,7 +109,7 @@ def _by_chance(flow: Flow, first: Event, event: Event) -> Case | None:
 
 
 def _drawn_by(tree: ast.stmt) -> str:
-    """Return the call by which a statement draws a number of its own, ``random.random()``, or nothing."""
+    """Return the call by which a statement draws a random number, ``random.random()``, or nothing."""
     for part in ast.walk(tree):
         if isinstance(part, ast.Call) and FROM_ANY.search(f"{ast.unparse(part.func)}("):
             return ast.unparse(part)
@@ -123,7 +123,7 @@ def _head(flow: Flow, line: SourceLine) -> int:
 
 
 def _chance_case(flow: Flow, first: Event, source: SourceLine, function: str, drawn: str) -> Case:
-    """Return the case of a number that is drawn anew."""
+    """Return the case of a number that is drawn again."""
     return Case(
         kind="checkpoint-mismatch",
         message=f"{function}, checkpointed{at(first.source)}, draws {drawn}{at(source)}, and draws another number when "
@@ -165,7 +165,7 @@ def _value_case(flow: Flow, first: Event, again: Event, event: Event, twin: Even
 
 
 def _written_between(flow: Flow, first: Event, again: Event, twin: Event) -> tuple[Event | None, str]:
-    """Return the first write between a block and its recomputation into what a call takes, and the name of that."""
+    """Return the first write between a block and its recomputation into a call's operand, and its name."""
     begin, end = first.data.get("first", 0), again.data.get("first", 0)
     writes = {
         row: tensor
@@ -196,5 +196,5 @@ def _block_case(flow: Flow, first: Event, event: Event, twin: Event | None) -> C
 
 
 def _shapes(flow: Flow, event: Event) -> str:
-    """Return the shapes of what a call gave as words."""
+    """Return the shapes of a call's results as words."""
     return listed(map(shape_text, result_shapes(flow, event)))

@@ -39,7 +39,7 @@ def recomputed(flow: Flow) -> Iterator[Case]:
 
 
 def _other_draw(flow: Flow, row: int, forward: Event, run: Run, outer: Run) -> int | None:
-    """Return the first call of a recomputation that gives other values than in forward, if it draws numbers."""
+    """Return the first call of a recomputation with other values than in forward, if it draws numbers."""
     first = [call for out in forward.data.get("outputs", ()) if (call := flow.last_producer(out, row)) is not None]
     again = flow.last_producer(run.roots[0], run.begin) if len(run.roots) == 1 else None
     if again is None or _place(flow, again) not in {_place(flow, one) for one in first}:

@@ -1,4 +1,4 @@
-"""Two equal runs within one program that give different results: the first random number that is not the same."""
+"""Two equal runs within one program with different results: the first random number that differs."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def _calls(flow: Flow, begin: int, end: int) -> list[Event]:
 
 
 def _equal_results(one: Event, other: Event) -> bool:
-    """Whether two calls gave the same, by sums and ranges of their results; a range that was not taken says nothing."""
+    """Whether two calls had the same results, by sums and ranges; an unrecorded range is ignored."""
     ranges = [event.data.get("range") or [] for event in (one, other)]
     measured = all(mine == theirs for mine, theirs in zip(*ranges, strict=False) if mine and theirs)
     return measured and one.data.get("checksum") == other.data.get("checksum")
 
 
 def _reseeded(flow: Flow) -> tuple[list[Event], list[Event]] | None:
-    """Return two stretches that begin with the same random numbers: somebody seeded the generator alike before both.
+    """Return two stretches that begin with the same random numbers: the generator was seeded before both.
 
     Each must make what it trains by itself: a model that goes on from one to the other makes them unequal.
     """
@@ -109,18 +109,18 @@ def _compared(flow: Flow) -> tuple[list[Event], list[Event]] | None:
 
 
 def _in_a_function_of_its_own(flow: Flow, run: Run, shared: set[int]) -> bool:
-    """Whether a run is of a function that was called anew for each, and not of the loop beside what they share."""
+    """Whether a pass is in a function that was called again for each, not in the loop around both."""
     made = {facts.source.function for facts in map(flow.facts, shared) if facts.source is not None}
     return run.source is not None and run.source.function not in made
 
 
 def _adds_to_kept(flow: Flow, run: Run) -> bool:
-    """Whether a run adds to gradients that were there before it."""
+    """Whether a pass adds to existing gradients."""
     return any(event.data.get("before") == "kept" for _, event in flow.of_kind("accumulate", run=run.number))
 
 
 def _made_for_each(flow: Flow, one: set[int], other: set[int], first: Run) -> bool | None:
-    """Return whether each of two steps makes input leaves of its own, as saliency maps ask for; None if they differ."""
+    """Return whether each of two steps makes its own input leaves, as saliency maps do; None if they differ."""
     shapes = [sorted(flow.facts(leaf).shape for leaf in leaves) for leaves in (one, other)]
     if shapes[0] != shapes[1] or any(min(flow.used_in.get(leaf, (-1,))) < first.end for leaf in other):
         return None
@@ -128,7 +128,7 @@ def _made_for_each(flow: Flow, one: set[int], other: set[int], first: Run) -> bo
 
 
 def _wants_them_equal(flow: Flow) -> bool:
-    """Whether the program asked if two results are equal that it got alike, or an assertion ended it."""
+    """Whether the program compared two equally computed results, or an assertion ended it."""
     calls = (row for kind in _CALLS for row in flow.rows.get(kind, ()) if flow.does(row, Trait.EQUALITY))
     return any(_compares_twins(flow, row) for row in calls) or _asserts(flow)
 
@@ -163,7 +163,7 @@ def _numbers(event: Event) -> object:
 
 
 def _same_data(flow: Flow, pair: tuple[list[Event], list[Event]], first: Run, *, own_inputs: bool) -> bool:
-    """Whether two steps take tensors from before them both, and of all that they compute only what is drawn differs.
+    """Whether two steps use only tensors from before both, and only random results differ.
 
     Steps with inputs of their own take the same if they begin with equal results.
     """
@@ -223,7 +223,7 @@ def _first_difference(
 
 
 def _numbers_drawn_elsewhere(flow: Flow, one: list[Event], other: list[Event]) -> Iterator[Case]:
-    """Yield the case of the first call that takes another plain number, if a line of its file draws what nothing seeds.
+    """Yield the case of the first call with another plain number, if its file draws from an unseeded generator.
 
     As a weight, or where a list of numbers is gone through in another order, which no setting that is compared does.
     """
@@ -301,7 +301,7 @@ def _chosen_before(flow: Flow, mine: Event, theirs: Event, drawing: re.Pattern[s
 def _picked_before(
     flow: Flow, mine: Event, theirs: Event, pairs: Iterable[tuple[Event, Event]], drawing: re.Pattern[str]
 ) -> tuple[Event, Event] | None:
-    """Return the calls that picked, by a list drawn elsewhere, what two equal calls give or take.
+    """Return the calls that selected, by a list drawn elsewhere, the operands or results of two equal calls.
 
     They may have picked the same in another order, which no sum shows.
     """
@@ -317,7 +317,7 @@ def _picked_before(
 
 
 def _picks(flow: Flow, event: Event) -> bool:
-    """Whether a call picks entries by a list, which is no tensor; a slice is a view."""
+    """Whether a call selects entries by a list, which is not a tensor; a slice is a view."""
     views = (flow.facts(out).view_of for out in event.data.get("outputs", ()))
     return is_a(event.op, Trait.INDEXING) and len(event.data["inputs"]) == 1 and all(base is None for base in views)
 
@@ -369,7 +369,7 @@ def _case(flow: Flow, one: Event, other: Event) -> Case:
 
 
 def _how_they_differ(one: Event, other: Event) -> str:
-    """Say what the results of two calls show of their difference."""
+    """Say how the results of two calls differ."""
     sums = [
         next((f"{sum_:.6g}" for sum_ in event.data.get("checksum") or () if sum_ is not None), "?")
         for event in (one, other)

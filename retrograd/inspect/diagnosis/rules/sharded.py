@@ -1,4 +1,4 @@
-"""Parameters that are spread over processes: what takes one process's part for the whole, or what was there before."""
+"""Sharded parameters: code that takes one process's shard for the whole, or the parameters from before sharding."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHECK = Check("sharded", {}, find)
 
 
 def _clipped_in_parts(flow: Flow) -> Iterator[Case]:
-    """Yield the case of a norm that is taken of the parts of gradients which one process holds."""
+    """Yield the case of a norm that is computed from one process's shards of gradients."""
     sharded: dict[int, Event] = {}
     for _, event in flow.of_kind("wrapper", sharded=True):
         whole = event.data.get("dtensor") or event.data.get("strategy") == "NO_SHARD"
@@ -41,7 +41,7 @@ def _clipped_in_parts(flow: Flow) -> Iterator[Case]:
 
 
 def _stepped_before(flow: Flow) -> Iterator[Case]:
-    """Yield the case of an optimizer that was given parameters before a wrapper put its own in their place."""
+    """Yield the case of an optimizer that got parameters before a wrapper replaced them."""
     stepped = [event for _, event in flow.of_kind("optimizer", action="step")]
     held = {leaf for event in stepped for leaf in event.data.get("parameters", {}).values()}
     for row, wrapper in flow.of_kind("wrapper", sharded=True):

@@ -1,4 +1,4 @@
-"""Writes into a part of an expanded tensor, or into windows that overlap, which nothing refuses: entries are shared."""
+"""Writes into part of an expanded tensor, or into overlapping windows, which raise no error: entries share memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..text.words import at, shape_text
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each call that expanded what one of its entries was then written to."""
+    """Yield a case for each call that expanded a tensor of which a part was then written."""
     reported = set()
     for rows in list(flow.writes_to.values()):
         for write in rows:
@@ -27,7 +27,7 @@ CHECK = Check("inplace", {}, find)
 
 
 def _expanded(flow: Flow, write: int) -> int | None:
-    """Return the call that made more entries of the memory that a write goes to a part of."""
+    """Return the call that expanded the memory, part of which a write targets."""
     tensor, before, part = flow.target(write), write, flow.does(write, Trait.INDEXING)
     while tensor is not None and flow.facts(tensor).view_of is not None:
         made = max((row for row in flow.made_in.get(tensor, ()) if row < before), default=None)
@@ -53,7 +53,7 @@ def _repeats(flow: Flow, view: int) -> bool:
 
 
 def _is_read_elsewhere(flow: Flow, windows: int, write: int) -> bool:
-    """Whether another line reads windows after one of them was written to: only there the others' change shows.
+    """Whether another line reads windows after one of them was written: only then the others' change shows.
 
     Who cuts out windows that do not overlap, writes them and is done has changed nothing else.
     """
@@ -62,7 +62,7 @@ def _is_read_elsewhere(flow: Flow, windows: int, write: int) -> bool:
 
 
 def _seen_through(flow: Flow, view: int, made: int) -> int | None:
-    """Return what a call was given that a view which it returned shows."""
+    """Return the argument of a call whose entries its returned view shows."""
     memory = flow.facts(view).storage
     return next((one for one in flow.inputs(made) if flow.facts(one).storage == memory), None)
 

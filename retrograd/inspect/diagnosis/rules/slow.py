@@ -37,7 +37,7 @@ CHECK = Check("cost", KINDS, find)
 
 
 def _loops(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
-    """Yield a case for each tensor of which many nodes each fill a gradient much larger than their own part."""
+    """Yield a case for each tensor for which many nodes each fill a gradient much larger than their own part."""
     times = snapshot.measures["time_us"]
     spent: dict[int, float] = {}
     for node, time in enumerate(times):
@@ -57,12 +57,12 @@ def _loops(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
 
 
 def _whole(flow: Flow, row: int) -> int:
-    """Return the tensor that a call takes a part of, or writes a part of."""
+    """Return the tensor of which a call reads or writes a part."""
     return max(flow.inputs(row), key=lambda tensor: prod(flow.facts(tensor).shape))
 
 
 def _sizes(flow: Flow, row: int) -> tuple[int, int]:
-    """Return how many entries the tensor has that a call takes or writes a part of, and how many the part."""
+    """Return the number of entries of the tensor of which a call reads or writes a part, and of the part."""
     whole = _whole(flow, row)
     others = [given for given in flow.inputs(row) if given != whole]
     parts = others if flow.does(row, Trait.WRITING) else flow.events[row].data.get("outputs", ())
@@ -118,7 +118,7 @@ def _rules(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
 
 
 def _lines_of_rule(flow: Flow, run: Run, row: int) -> Counter[SourceLine]:
-    """Return how often each line of a Function's backward read or wrote a small part of a tensor in a run."""
+    """Return how often each line of a Function's backward read or wrote a small part of a tensor in a pass."""
     defined = flow.events[row].data.get("backward_line") or ["", 0, ""]
     found: Counter[SourceLine] = Counter()
     for call in range(run.begin, run.end):
@@ -164,7 +164,7 @@ def _exponentials(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
 
 
 def _times_of(flow: Flow, run: Run, snapshot: Graph, node: int) -> list[float]:
-    """Return how long the nodes like one took in the runs from the same line in which that was measured."""
+    """Return the durations of nodes like one in the passes from the same line that were measured."""
     found = []
     for other in flow.runs:
         if other.source == run.source and other.snapshot is not None and not other.error:

@@ -24,7 +24,7 @@ KINDS = {
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line that moves parameters beside statistics which nothing ever moved.
+    """Yield a case for each line that updates parameters but not the running statistics next to them.
 
     A network with a layer of the same shapes normalises in training, so that its own statistics move.
     """
@@ -50,12 +50,12 @@ CHECK = Check("mode", KINDS, find)
 
 
 def _shapes(flow: Flow, row: int) -> tuple[object, ...]:
-    """Return what tells a layer from another one: the shapes of what it is given beside its input."""
+    """Return the key of a layer: the shapes of its operands besides its input."""
     return tuple(flow.facts(one).shape for one in flow.events[row].data.get("inputs", ())[1:])
 
 
 def _never_moves(flow: Flow, tensor: int) -> bool:
-    """Whether a tensor is none to train, was there before the first pass, and nothing changed it since."""
+    """Whether a tensor is not trained, existed before the first pass, and never changed since."""
     first = flow.runs[0].begin
     if flow.requires_grad(tensor) or not 0 <= creation_row(flow, tensor) < first or flow.written_after(tensor, first):
         return False

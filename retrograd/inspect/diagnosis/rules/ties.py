@@ -31,7 +31,7 @@ CHECK = Check("unused", KINDS, find)
 
 
 def _original(flow: Flow, leaf: int, leaves: set[int], calls: set[int]) -> int | None:
-    """Return the leaf of the same graph that another one was copied from, or lies in the memory of."""
+    """Return the leaf of the same graph from which another one was copied, or whose memory it shares."""
     sharing = [other for other in _sharing(flow, leaf) if other in leaves and other < leaf]
     if sharing:
         return sharing[0]
@@ -68,7 +68,7 @@ def _parted(flow: Flow, leaves: list[int]) -> Iterator[Case]:
 
 
 def _made_like(flow: Flow, leaf: int) -> int | None:
-    """Return the call that made a leaf, or what it was wrapped around, in the likeness of another leaf."""
+    """Return the call that made a leaf, or what it wraps, like another leaf."""
     made = flow.facts(leaf).made_by
     if made is not None and flow.does(made, Trait.ENTERING) and flow.inputs(made):
         made = flow.facts(flow.inputs(made)[0]).made_by
@@ -79,7 +79,7 @@ def _made_like(flow: Flow, leaf: int) -> int | None:
 
 
 def _parted_case(flow: Flow, line: SourceLine, original: int, made: list[int]) -> Case:
-    """Return the case of what was one leaf."""
+    """Return the case of leaves that were one."""
     names = list(map(flow.name, made))
     was = flow.name(original) if flow.spelling.has_name(original) else "one parameter"
     return Case(
@@ -114,7 +114,7 @@ def _begins_with(flow: Flow, row: int, leaf: int) -> bool:
 
 
 def _copied_from(flow: Flow, tensor: int, leaf: int, rows: list[int]) -> int:
-    """Return what a tensor was copied from, or what it is a view of; -1 for nothing."""
+    """Return the tensor from which a tensor, or its base, was copied; -1 for none."""
     if rows:
         return flow.inputs(rows[0])[0]
     base = flow.facts(tensor).view_of if tensor != leaf else None
@@ -141,7 +141,7 @@ def _apart(flow: Flow, calls: set[int], *leaves: int) -> bool:
 
 
 def _sharing(flow: Flow, leaf: int) -> list[int]:
-    """Return the tensors that lie in the memory of a leaf, or of what its ``.data`` was set to."""
+    """Return the tensors that share the memory of a leaf, or of what its ``.data`` was set to."""
     given = [event.data["given"] for _, event in _written(flow, leaf)]
     return [other for tensor in [leaf, *given] for other in flow.same_memory(tensor)]
 

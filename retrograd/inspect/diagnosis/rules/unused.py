@@ -37,7 +37,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """Where the values of a leaf ended: the last call they reached, and what took its place."""
+    """Where the values of a leaf ended: the last call they reached, and what replaced its result."""
 
     row: int | None = None
     name: str = ""
@@ -52,7 +52,7 @@ class _End:
     copied: int | None = None
     """The call by which the leaf was copied, if the copy is a leaf that gets the gradients in its place."""
     looked_at: int | None = None
-    """The first call that takes the leaf, none of which any backward pass could have gone through."""
+    """The first call that uses the leaf, if no backward pass could have gone through any."""
     case: SourceLine | None = None
     """The line that would take the leaf's module, in a case that did not occur."""
 
@@ -102,7 +102,7 @@ def _unreached(flow: Flow, failed: Run | None) -> tuple[list[int], dict[str, lis
 
 
 def _against(flow: Flow, leaf: int, why: str, aside: set[int]) -> str:
-    """Return what speaks against the gradient of a leaf being missed, nothing if it is; ``why`` it was expected."""
+    """Return evidence that the gradient of a leaf is not expected, "" if it is; ``why`` it was."""
     parameter = flow.facts(leaf).parameter
     if why == "asked":
         return "autograd.grad was asked for it and did not refuse: allow_unused=True says that it may be unused"
@@ -118,7 +118,7 @@ def _against(flow: Flow, leaf: int, why: str, aside: set[int]) -> str:
 
 
 def _silent_case(flow: Flow, leaves: list[int], against: str) -> Case:
-    """Return the case of leaves without gradient that may be meant to have none."""
+    """Return the case of leaves without gradient that may be intended to have none."""
     return Case(
         kind="unused-parameter",
         message=f"{_called(leaves, list(map(flow.name, leaves)))} got no gradient, and no loss depends on "
@@ -130,7 +130,7 @@ def _silent_case(flow: Flow, leaves: list[int], against: str) -> Case:
 
 
 def _last_of_a_loop(flow: Flow, leaf: int) -> bool:
-    """Whether a line made a leaf of an earlier one of its own that got a gradient: it is what a loop arrived at.
+    """Whether a line made a leaf from its own earlier one that got a gradient: it is the final one of a loop.
 
     As the perturbation that an attack ends with, whose gradient nobody waits for.
     """
@@ -140,7 +140,7 @@ def _last_of_a_loop(flow: Flow, leaf: int) -> bool:
 
 
 def _set_aside(flow: Flow) -> set[int]:
-    """Return what only optimizers hold that do nothing, where others are stepped: given up, or restored to look at."""
+    """Return what only unused optimizers hold, while others step: given up, or restored for inspection."""
     idle: set[int] = set()
     busy: set[int] = set()
     for _, event in flow.of_kind("optimizer"):
@@ -150,7 +150,7 @@ def _set_aside(flow: Flow) -> set[int]:
 
 
 def _end_of(flow: Flow, leaf: int) -> _End:
-    """Follow the values of a leaf to the last call with a name, and look what the program did with that name."""
+    """Follow the values of a leaf to the last call with a name, and examine what the program did with that name."""
     made = {row for tensor in flow.descendants([leaf]).tensors for row in flow.made_in.get(tensor, ())}
     last = flow.runs[-1].begin if flow.runs else len(flow.events)  # what comes after it is only looked at
     reached = sorted(row for row in made if row < last and (flow.has_node(row) or _kept_cut(flow, row)))
@@ -195,7 +195,7 @@ def _replaced(flow: Flow, leaf: int) -> int | None:
 
 
 def _taken(flow: Flow, row: int) -> _End | None:
-    """Return the end at a call whose result a function returns as it is to a line that gives it a name."""
+    """Return the end at a call whose result a function returns unchanged to a line that names it."""
     text = flow.spelling.text(flow.events[row].source)
     for caller in flow.lines(row)[1:] if returns(text) else ():
         name = assigned(flow.spelling.text(caller))
@@ -211,7 +211,7 @@ def _kept_cut(flow: Flow, row: int) -> bool:
 
 
 def _overwritten(flow: Flow, row: int, name: str) -> int | None:
-    """Return the call of the same function that gave a name to something else before anyone read it."""
+    """Return the call of the same function that assigned a name again before it was read."""
     source = flow.events[row].source
     for later in range(row + 1, len(flow.events)):
         event = flow.events[later]
@@ -292,7 +292,7 @@ def _case(flow: Flow, end: _End, leaves: list[int], source: SourceLine | None, f
 
 
 def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str) -> tuple[str, str]:
-    """Say where the values of leaves ended, and what to write instead; ``it`` is what to call the leaves."""
+    """Say where the values of leaves ended, and the fix; ``it`` is the pronoun or name of the leaves."""
     if end.replaced is not None:
         module = flow.events[end.replaced].data.get("name")
         return (
@@ -332,7 +332,7 @@ def _lost(flow: Flow, end: _End, source: SourceLine | None, names: str, it: str)
 
 
 def _idle(flow: Flow, end: _End, leaves: list[int], names: str, it: str) -> tuple[str, str]:
-    """Say of leaves that may well stay without a gradient why they have none, and what the user can do about it."""
+    """Say why leaves that may remain without a gradient have none, and what the user can do about it."""
     made = f"made{at(flow.facts(leaves[0]).source)}"
     if end.dropped is not None and end.row is not None:
         event = flow.events[end.row]
@@ -348,7 +348,7 @@ def _idle(flow: Flow, end: _End, leaves: list[int], names: str, it: str) -> tupl
 
 
 def _copied(flow: Flow, again: Again, made: SourceLine | None, names: str, it: str) -> tuple[str, str]:
-    """Say that a line uses once more what stands beside some leaves, and what to write instead."""
+    """Say that a line uses a sibling of some leaves twice, and the fix."""
     other = flow.name(again.leaf)
     return (
         f"made{at(made)}, and nothing in forward uses {it}, while {other} is used{at(again.first)} and{at(again.line)}",
@@ -357,7 +357,7 @@ def _copied(flow: Flow, again: Again, made: SourceLine | None, names: str, it: s
 
 
 def _left_out(others: Others, made: SourceLine | None, names: str, it: str) -> tuple[str, str]:
-    """Say that a line takes what was made with some leaves and not these, and what to write instead."""
+    """Say that a line uses everything made together with some leaves except these, and the fix."""
     takes = f"{'the loop' if others.loop else 'the statement'}{at(others.line)}"
     return (
         f"{takes} uses only the others that were made with {it}{at(made)}",
@@ -366,7 +366,7 @@ def _left_out(others: Others, made: SourceLine | None, names: str, it: str) -> t
 
 
 def _called(leaves: list[int], names: list[str]) -> str:
-    """Return the names of leaves; of several that only a loop's variable is the name of, how many there are."""
+    """Return the names of leaves; if several share a loop variable, their number."""
     several = len(leaves) > 1 and len(set(names)) == 1
     return f"{len(leaves)} leaves called {names[0]}" if several else parameters(names)
 

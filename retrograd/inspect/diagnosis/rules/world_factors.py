@@ -86,7 +86,7 @@ def _undivided(flow: Flow) -> Iterator[Case]:
 
 
 def _plain_sum(event: Event) -> bool:
-    """Whether all members of a group get the sum of what they gave."""
+    """Whether all members of a group receive the sum."""
     return {Shares.SUM, Shares.SAME} <= shares(event.op) and "reduces" not in event.data
 
 
@@ -150,7 +150,7 @@ def _scaling_of_mean(flow: Flow, run: Run, count: int) -> int | None:
 
 
 def _by_processes(flow: Flow, event: Event) -> bool:
-    """Whether the statement of a call has an operand that stands for the number of processes."""
+    """Whether the statement of a call has an operand that is the number of processes."""
     tree = flow.spelling.statement(event.source)
     if tree is None or event.source is None:
         return False
@@ -159,7 +159,7 @@ def _by_processes(flow: Flow, event: Event) -> bool:
 
 
 def _operands(node: ast.AST) -> list[ast.expr]:
-    """Return what a node multiplies or divides by."""
+    """Return the operands of a multiplication or division."""
     match node:
         case ast.BinOp(op=ast.Mult() | ast.Div(), left=left, right=right):
             return [left, right]

@@ -1,1 +1,1 @@
-"""The words of findings, and what the lines of a program say: names, operands."""
+"""The words of findings, and the texts of the program's lines: names, operands."""

@@ -1,4 +1,4 @@
-"""The statements in what a recording keeps of a program's text: the lines that it mentions and their neighbours.
+"""The statements in the recorded part of a program's text: the lines of events and their neighbours.
 
 So a block may lack its body and a long call its end.  Each statement is read by itself: of those in which others
 stand (``for``, ``if``, ``with`` ...) only the head, and one whose end was not kept up to where the lines end.
@@ -17,13 +17,13 @@ from ...program.syntax import parsed
 _LONGEST = 12
 """Lines of one statement that are tried; a bracket that is closed further down belongs to data."""
 _PASSED_OVER = ("#", "try:", "else:", "finally:", "except", "match ", "case ")
-"""How lines begin that say nothing themselves, and would be read together with what follows."""
+"""Beginnings of lines that carry no statement of their own and would be parsed together with what follows."""
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 @dataclass(frozen=True)
 class Fragment:
-    """One statement, and the lines at which it stands."""
+    """One statement, and its lines."""
 
     first: int
     last: int

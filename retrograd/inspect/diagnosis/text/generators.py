@@ -1,4 +1,4 @@
-"""What a statement says of generators, which can be read only once: where one is made, and where one is read."""
+"""Generators in statements, which can be read only once: where one is made, and where one is read."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _READING = frozenset({
     "all", "any", "clip_grad_norm_", "clip_grad_value_", "deque", "dict", "enumerate", "extend", "filter", "frozenset",
     "join", "len", "list", "map", "max", "min", "parameters_to_vector", "set", "sorted", "sum", "tuple", "zip",
 })  # fmt: skip
-"""What reads all that it is given, or gives it on to a loop that does."""
+"""Functions that read all of their argument, or pass it to a loop that does."""
 
 
 def is_generator(value: ast.expr | None) -> bool:
-    """Whether an expression gives what can be read only once."""
+    """Whether an expression's value can be read only once."""
     return isinstance(value, ast.GeneratorExp) or (isinstance(value, ast.Call) and called(value) in _MAKING)
 
 
 def value_given(tree: ast.stmt, name: str) -> ast.expr | None:
-    """Return what a statement gives a name as its value, with ``=`` or ``:=``, or nothing."""
+    """Return the value that a statement assigns to a name, with ``=`` or ``:=``, or nothing."""
     for part in ast.walk(tree):
         if isinstance(part, ast.Assign | ast.AnnAssign | ast.NamedExpr):
             targets = part.targets if isinstance(part, ast.Assign) else [part.target]
@@ -30,12 +30,12 @@ def value_given(tree: ast.stmt, name: str) -> ast.expr | None:
 
 
 def mentions(tree: ast.AST, name: str) -> bool:
-    """Whether an expression or statement takes what a name stands for."""
+    """Whether an expression or statement uses a name."""
     return any(isinstance(part, ast.Name | ast.Attribute) and ast.unparse(part) == name for part in ast.walk(tree))
 
 
 def reads_to_end(tree: ast.stmt, name: str) -> bool:
-    """Whether a statement loops over what a name stands for, or gives it to something that does, as optimizers do."""
+    """Whether a statement loops over a name's value, or passes it to something that does, as optimizers do."""
     found = (read for part in ast.walk(tree) for read in _read_by(part))
     return any(ast.unparse(read.target if isinstance(read, ast.NamedExpr) else read) == name for read in found)
 

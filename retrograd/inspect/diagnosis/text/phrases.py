@@ -1,4 +1,4 @@
-"""Key phrases of exceptions, the same on both engines, by which a check knows its symptom."""
+"""Key phrases of exceptions, the same on both engines, by which a check recognises its symptom."""
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 NOT_REQUIRED = "One of the differentiated Tensors does not require grad"

@@ -1,4 +1,4 @@
-"""How a program spells its tensors: names from the recording, and words of its source lines."""
+"""How a program spells its tensors: names from the recording, and texts of its source lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PUTTING = (
     r"(?:\.(append|appendleft|push|add|insert|extend|put|store|save|record|log|update)\(|\]\s*="
     r"|\+=?\s*\[|\+=?\s*\((?=[^()]*,\s*\))|[\[(]\s*\*\w+,)"
 )
-"""How lines put something into a collection."""
+"""Matches lines that put something into a collection."""
 _CASES = ("if ", "if(", "elif ", "elif(", "else:", "case ")
 _PLAIN = "item|detach|data|tolist|cpu|numpy"
 
@@ -116,7 +116,7 @@ class Spelling:
         return "" if call is None else ast.unparse(call)
 
     def appending(self, name: str, near: SourceLine | None) -> SourceLine | None:
-        """Return a recorded line of the same file that puts what goes by a name into a collection."""
+        """Return a recorded line of the same file that puts a variable into a collection."""
         if near is None or not name.isidentifier():
             return None
         pattern = re.compile(rf"{_PUTTING}.*(?<!float\()\b{name}\b(?!\s*\.\s*({_PLAIN})\b)")
@@ -136,12 +136,12 @@ class Spelling:
         return found
 
     def handing(self, name: str, near: SourceLine | None) -> SourceLine | None:
-        """Return the one line of the same file that hands what goes by a name to a function and keeps no result."""
+        """Return the one line of the same file that passes a variable to a function and keeps no result."""
         found = [one for one in self.kept_statements(near.file) if _hands_on(one.tree, name)] if near else []
         return SourceLine(near.file, found[0].first, near.function) if near and len(found) == 1 else None
 
     def attribute(self, name: str, near: SourceLine | None) -> tuple[str, SourceLine] | None:
-        """Return the first attribute that the same file keeps a variable in (``self.last = h``), and the line."""
+        """Return the first attribute to which the same file assigns a variable (``self.last = h``), and the line."""
         for one in self.kept_statements(near.file) if near else ():
             target = one.tree.targets[0] if isinstance(one.tree, ast.Assign) else None
             kept = isinstance(one.tree, ast.Assign) and ast.unparse(one.tree.value) == name
@@ -150,7 +150,7 @@ class Spelling:
         return None
 
     def text(self, source: SourceLine | None) -> str:
-        """Return the user's line, without indentation; one that called into a package does not spell what that does."""
+        """Return the user's line, without indentation; "" for one that called into a package."""
         if source is None or source.inside:
             return ""
         return self._recording.sources.get(source.file, {}).get(source.line, "").strip()
@@ -180,7 +180,7 @@ class Spelling:
         return None
 
     def in_a_case(self, source: SourceLine) -> bool:
-        """Whether a line stands under a condition in its function, as far as all between was kept."""
+        """Whether a line is under a condition in its function, as far as the lines between were kept."""
         heads = heads_around(self._recording.sources.get(source.file, {}), source.line)
         return any(text.lstrip().startswith(_CASES) for _, text in heads)
 
@@ -203,22 +203,22 @@ def is_name(text: str) -> bool:
 
 
 def is_call(text: str) -> bool:
-    """Whether a spelling is a call, whose result a method can be called of as it stands."""
+    """Whether a spelling is a call, on whose result a method can be called directly."""
     return isinstance(_parsed(text), ast.Call)
 
 
 def operand(text: str) -> str:
-    """Return an expression as it can stand beside an operator or before a method."""
+    """Return an expression in a form that can be next to an operator or before a method."""
     return text if is_name(text) or is_call(text) else f"({text})"
 
 
 def _parsed(text: str) -> ast.expr | None:
-    """Return an expression, or nothing for what is none."""
+    """Return an expression, or nothing if the text is not one."""
     return parsed_expression(text.strip())
 
 
 def statement(text: str) -> ast.stmt | None:
-    """Return the statement that a line holds, or nothing where it is only a part of one."""
+    """Return the statement in a line, or nothing if the line is only a part of one."""
     stripped = text.strip()
     for attempt in (stripped, f"{stripped}\n    pass"):
         tree = parsed(attempt)
@@ -228,7 +228,7 @@ def statement(text: str) -> ast.stmt | None:
 
 
 def written_name(text: str) -> str:
-    """Return what a line changes in place: ``p`` of ``p -= x``, ``h.data`` of ``h.data.clamp_(0)``, or nothing."""
+    """Return the target that a line changes in place: ``p`` for ``p -= x``, ``h.data`` for ``h.data.clamp_(0)``."""
     node = statement(text)
     if isinstance(node, ast.AugAssign):
         return ast.unparse(node.target)
@@ -244,7 +244,7 @@ def written_name(text: str) -> str:
 
 
 def _in_place(node: ast.expr) -> ast.expr | None:
-    """Return what a call of a method such as ``add_`` changes, or nothing."""
+    """Return the receiver that a call of a method such as ``add_`` changes, or nothing."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         method = node.func.attr
         return node.func.value if method.endswith("_") and method[0] != "_" else None
@@ -252,7 +252,7 @@ def _in_place(node: ast.expr) -> ast.expr | None:
 
 
 def out_of_place(text: str) -> str:
-    """Return a statement that gives a variable a new value instead of changing the old one, or nothing.
+    """Return a statement that assigns a new value to a variable instead of changing the old one, or nothing.
 
     ``h = h + x`` for ``h += x``, ``h = h.clamp(0)`` for ``h.clamp_(0)``; an entry cannot be given a new value so.
     """
@@ -273,13 +273,13 @@ def out_of_place(text: str) -> str:
 
 
 def gives_value(method: str) -> bool:
-    """Whether there is a method that gives as a new tensor what another one writes in place: none for ``copy_``."""
+    """Whether an in-place method has a counterpart that returns a new tensor: ``copy_`` has none."""
     whole = is_a(method, Trait.WRITING) and not is_a(method, Trait.INDEXING)
     return not whole and not is_a(method, Trait.RANDOM, Trait.ALLOCATING)
 
 
 def _renamed(call: str) -> str:
-    """Return a call of a method in place with the method that gives a new value: ``h.clamp(0)`` of ``h.clamp_(0)``."""
+    """Return a call of an in-place method as that of its counterpart: ``h.clamp(0)`` for ``h.clamp_(0)``."""
     node = _parsed(call)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return call
@@ -288,7 +288,7 @@ def _renamed(call: str) -> str:
 
 
 def hands_over(text: str) -> bool:
-    """Whether a statement gives a call something that it also gets back, as ``y, h = step(x, h)`` does with ``h``."""
+    """Whether a statement passes to a call what it also assigns from it, as ``y, h = step(x, h)`` does with ``h``."""
     node = statement(text)
     if not isinstance(node, ast.Assign):
         return True  # nothing can be said of half a statement, or of one that keeps no result
@@ -298,7 +298,7 @@ def hands_over(text: str) -> bool:
 
 
 def _hands_on(node: ast.stmt, name: str) -> bool:
-    """Whether a statement is a call of a function of the program's own, with a variable among what it is given."""
+    """Whether a statement calls a function of the program itself, with a variable among its arguments."""
     call = node.value if isinstance(node, ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or hasattr(builtins, call.func.id):
         return False
@@ -307,7 +307,7 @@ def _hands_on(node: ast.stmt, name: str) -> bool:
 
 
 def receiver(text: str, method: str) -> str:
-    """Return what a line calls a method of: ``pred`` of ``history.append(pred.numpy())``, or nothing."""
+    """Return the receiver of a method call in a line: ``pred`` for ``history.append(pred.numpy())``, or nothing."""
     return next(iter(receivers_of(text, method)), "")
 
 
@@ -318,7 +318,7 @@ def receivers_of(text: str, method: str) -> list[str]:
 
 
 def called(call: ast.Call) -> str:
-    """Return the last name of what is called: ``SGD`` of ``torch.optim.SGD(params)``, or nothing."""
+    """Return the last name of the called function: ``SGD`` for ``torch.optim.SGD(params)``, or nothing."""
     return str(getattr(call.func, "attr", None) or getattr(call.func, "id", ""))
 
 
@@ -329,7 +329,7 @@ def argument(text: str, wanted: Callable[[str], bool]) -> str:
 
 
 def assigned(text: str) -> str:
-    """Return the one variable that a line gives a value, or nothing."""
+    """Return the one variable that a line assigns, or nothing."""
     node = statement(text)
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
         return node.targets[0].id
@@ -355,7 +355,7 @@ def takes(text: str, name: str) -> bool:
 
 
 def sets_attribute(text: str, spelled: str) -> bool:
-    """Whether a line sets an attribute that another line spells so, be it of another name for the same object."""
+    """Whether a line sets the attribute with another line's spelling, perhaps through another name of the object."""
     node, wanted = statement(text), _parsed(spelled)
     targets = node.targets if isinstance(node, ast.Assign) else []
     given = {target.attr for target in targets if isinstance(target, ast.Attribute)}
@@ -363,7 +363,7 @@ def sets_attribute(text: str, spelled: str) -> bool:
 
 
 def rebound(text: str) -> str:
-    """Return the variable, attribute or entry that a line gives a new value computed from the old one, or nothing.
+    """Return the variable, attribute or entry to which a line assigns a value computed from the old one, or nothing.
 
     ``self.mean`` of ``self.mean = 0.9 * self.mean + 0.1 * x``, but not of ``self.mean += x``.
     """
@@ -383,7 +383,7 @@ def _calls(node: ast.stmt | None) -> list[ast.Call]:
 
 
 def passed_on(text: str) -> str:
-    """Return what a line both takes and sets: ``self.hidden`` of ``y, self.hidden = self.rnn(x, self.hidden)``.
+    """Return what a line both uses and sets: ``self.hidden`` for ``y, self.hidden = self.rnn(x, self.hidden)``.
 
     It may take it as an entry that goes by the same name: ``y, h = self.rnn(x, carry["h"])``.
     """

@@ -70,12 +70,12 @@ def shape_text(shape: Sequence[int]) -> str:
 
 
 def function_name(qualified: object) -> str:
-    """Return what a function is called where it is defined: ``inner`` for ``keep.<locals>.inner``."""
+    """Return the name of a function where it is defined: ``inner`` for ``keep.<locals>.inner``."""
     return str(qualified or "").rpartition("<locals>.")[2]
 
 
 def in_code(name: str) -> str:
-    """Return a parameter's name as a line can say it: ``net[2].bias`` for ``net.2.bias``."""
+    """Return a parameter's name as an expression: ``net[2].bias`` for ``net.2.bias``."""
     return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", name)
 
 

@@ -35,9 +35,9 @@ KINDS = {
     ),
 }
 _COPIES = (Trait.COPY, Trait.CAST, Trait.READING)
-"""What gives the values that it was given."""
+"""Traits of operators that return the values of their operand."""
 _OTHERS = ("create_graph", "deepcopy")
-"""Reasons that checks of their own explain."""
+"""Reasons that other checks explain."""
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ CHECK = Check("chain", KINDS, find)
 
 
 def _ways_of(flow: Flow, leaves: list[int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield those of the leaves that an optimizer has and whose values reach a loss, with a way on which they do."""
+    """Yield leaves that an optimizer has and whose values reach a loss, each with a path."""
     runs = [run for run in flow.runs if not run.nested and not run.error and run.accumulates]
     for leaf in leaves:
         way = _way_in_last_step(flow, leaf, runs) if leaf in flow.optimized and leaf not in flow.got_gradient else None
@@ -92,7 +92,7 @@ def _ways_of(flow: Flow, leaves: list[int]) -> Iterator[tuple[int, list[int]]]:
 
 
 def _goes_on(flow: Flow, cut: _Cut) -> bool:
-    """Whether there is history again behind a cut: then it is another one that leaves a loss without any."""
+    """Whether there is history again behind a cut: then another one cuts off the loss."""
     return cut.row in cut.way and any(map(flow.has_node, cut.way[cut.way.index(cut.row) + 1 :]))
 
 
@@ -128,7 +128,7 @@ def _without_gradient(flow: Flow, failed: Run | None, idle: set[int]) -> list[in
 
 
 def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut | None:
-    """Return where the values of a leaf left the graph on their way to a loss.
+    """Return where the values of a leaf left the graph on their path to a loss.
 
     ``steps``: an optimizer steps it and never finds a gradient, so it is a loss that fills ``.grad`` which was meant.
     """
@@ -164,13 +164,13 @@ def _refusing(flow: Flow, leaf: int) -> Run | None:
 
 
 def _looks_meant(flow: Flow, row: int) -> bool:
-    """Whether a call was written to leave the graph, or stands where gradients are off."""
+    """Whether a call was written to leave the graph, or is made while gradients are off."""
     event = flow.events[row]
     return event.data.get("reason") in ("detach", "data") or event.data.get("grad") is False
 
 
 def _other_cuts(flow: Flow, leaf: int, row: int, runs: list[Run]) -> Iterator[int]:
-    """Yield the other cuts that end a way from a leaf to a loss, in the last step of each line that runs backward."""
+    """Yield the other cuts that end a path from a leaf to a loss, in the last step of each line that runs backward."""
     for run in {run.source: run for run in runs}.values():
         since = max((other.end for other in flow.runs if other.end < run.begin and other.accumulates), default=-1)
         behind = flow.values_behind(run).calls
@@ -180,7 +180,7 @@ def _other_cuts(flow: Flow, leaf: int, row: int, runs: list[Run]) -> Iterator[in
 
 
 def _behind_cut(flow: Flow, row: int) -> set[int]:
-    """Return what would have got gradients through a call that ends them, nothing if none arrive there either."""
+    """Return what would have got gradients through a cut, nothing if none arrive there either."""
     if flow.events[row].data.get("reason") in _OTHERS:
         run = flow.last_begun(row)
         return set() if run is None else flow.reached_by(run).tensors
@@ -189,7 +189,7 @@ def _behind_cut(flow: Flow, row: int) -> set[int]:
 
 
 def _is_target(flow: Flow, row: int) -> bool:
-    """Whether what a cut gave is only compared with something that has a history: held still, so that this moves."""
+    """Whether the result of a cut is only compared with something that has a history, as a target."""
     made = flow.outputs(row)
     takers = [call for out in made for call in flow.used_in.get(out, ())]
     return bool(takers) and all(
@@ -200,7 +200,7 @@ def _is_target(flow: Flow, row: int) -> bool:
 
 
 def _against(flow: Flow, leaf: int, way: list[int], row: int) -> str:
-    """Return what says that a cut is meant, nothing if nothing does."""
+    """Return evidence that a cut is intended, "" if there is none."""
     if _fills_another(flow, way, row):
         return "what is cut off gives another leaf its values, on a line that does so for leaves that train"
     if leaf not in flow.got_gradient and _succeeded(flow, leaf, row):
@@ -209,7 +209,7 @@ def _against(flow: Flow, leaf: int, way: list[int], row: int) -> str:
 
 
 def _way_in_last_step(flow: Flow, leaf: int, runs: list[Run]) -> list[int] | None:
-    """Return a shortest way from a leaf to a loss, within the last step if there is one.
+    """Return a shortest path from a leaf to a loss, within the last step if there is one.
 
     What was cut once before the steps, as old probabilities and targets are, is a constant to all of them.
     """
@@ -222,7 +222,7 @@ def _way_in_last_step(flow: Flow, leaf: int, runs: list[Run]) -> list[int] | Non
 
 
 def _through_a_step(flow: Flow, way: list[int]) -> bool:
-    """Whether values went on by what an optimizer computes in its step, as one that calls closures does."""
+    """Whether values were passed on by an optimizer's step, as by one that calls closures."""
     steps = {flow.events[row].source for row in flow.optimizer_steps}
     return any(flow.events[row].source in steps and flow.events[row].data.get("grad") is False for row in way)
 
@@ -240,7 +240,7 @@ def _fills_another(flow: Flow, way: list[int], row: int) -> bool:
 
 
 def _succeeded(flow: Flow, leaf: int, row: int) -> bool:
-    """Whether what a cut gave became a leaf that trains in the old one's place: see ``optimizers``.
+    """Whether the result of a cut became a leaf that is trained in place of the old one: see ``optimizers``.
 
     One of the same name does, and so does any one if the old leaf was nothing but its first value, or if it was made
     before the training for an optimizer that was there already, as of a table that grows.
@@ -257,7 +257,7 @@ def _succeeded(flow: Flow, leaf: int, row: int) -> bool:
 
 
 def _declared(flow: Flow, leaf: int, after: int) -> bool:
-    """Whether the program made a leaf of what had been computed, after a row."""
+    """Whether the program made a leaf of a computed value, after an event."""
     facts = flow.facts(leaf)
     return (leaf, "requires_grad") in flow.leaf_events or (facts.parameter and (facts.made_by or -1) > after)
 
@@ -273,12 +273,12 @@ def _only_copied(flow: Flow, leaf: int, row: int) -> bool:
 
 
 def _places(flow: Flow, leaf: int) -> set[str]:
-    """Return the names of a leaf, alike whether it is reached by ``net[0]`` or as ``net.0``."""
+    """Return the names of a leaf, normalised so that ``net[0]`` and ``net.0`` are equal."""
     return {name.replace("[", ".").replace("]", "") for name in {*flow.spelling.names(leaf), flow.name(leaf)}}
 
 
 def _follows_rule(flow: Flow, row: int) -> bool:
-    """Whether a call takes a gradient that a custom Function's backward gave without history: reported there."""
+    """Whether a call uses a gradient that a custom Function's backward returned without history: reported there."""
     makers = [made for given in flow.inputs(row) for made in flow.made_in.get(given, ())]
     taken = [made for made in makers if flow.is_gradient(made)]
     if not taken:
@@ -288,7 +288,7 @@ def _follows_rule(flow: Flow, row: int) -> bool:
 
 
 def _ends_here(flow: Flow, way: list[int], row: int) -> bool:
-    """Whether a call of a way is the end for gradients: it made no node, or gave positions beside its values.
+    """Whether gradients end at a call of a path: it made no node, or returned indices besides its values.
 
     A view of a leaf requires gradients as the leaf does, also where none are recorded: what takes it there is the end.
     """
@@ -300,13 +300,13 @@ def _ends_here(flow: Flow, way: list[int], row: int) -> bool:
 
 
 def _inside_function(flow: Flow, row: int) -> bool:
-    """Whether a call belongs to the forward of a custom Function, which records no graph of its own by design."""
+    """Whether a call belongs to the forward of a custom Function, which by design records no graph."""
     forwards = flow.of_kind("function", action="forward")
     return any(later > row and made_inside(flow, row, event, "forward") for later, event in forwards)
 
 
 def _inside_rule(flow: Flow, row: int) -> bool:
-    """Whether a call belongs to the backward of a custom Function, of which a check of its own tells more."""
+    """Whether a call belongs to the backward of a custom Function, for which there is another check."""
     return any(made_inside(flow, row, event, "backward") for _, event in flow.of_kind("function", action="forward"))
 
 
@@ -350,11 +350,11 @@ _REASONS = {
     "read": "the program reads their .grad",
     "used": "no optimizer tells what is trained, and they were used while gradients were recorded",
 }
-"""Why a gradient is expected, as ``expected_gradients`` says."""
+"""Why a gradient is expected, by the reasons of ``expected_gradients``."""
 
 
 def _because(flow: Flow, cut: _Cut, root: str) -> tuple[str, ...]:
-    """Return what speaks for a cut to be the cause."""
+    """Return the evidence that a cut is the cause."""
     wanted = {why for leaf, why in expected_gradients(flow).items() if leaf in cut.leaves}
     event = flow.events[cut.row]
     way = f"their values reach {root} by {counted(len(cut.way), 'call')}, of which {event.op}{at(event.source)}"
@@ -362,7 +362,7 @@ def _because(flow: Flow, cut: _Cut, root: str) -> tuple[str, ...]:
 
 
 def _lacks_create_graph(flow: Flow, failed: Run) -> bool:
-    """Whether a gradient without history is in a loss that has none: written down is a cut, forgotten is that."""
+    """Whether a gradient without history is in a loss without any: that is a missing ``create_graph``."""
     behind = flow.behind(failed.roots, failed.begin, gradients=False).calls
     return any(flow.events[row].data.get("reason") == "create_graph" for row in behind)
 
@@ -372,12 +372,12 @@ def _ends(flow: Flow, cut: _Cut) -> set[int]:
 
 
 def _marks(flow: Flow, cut: _Cut, run: Run | None, word: str) -> tuple:  # type: ignore[type-arg]
-    """Mark the node that took what was cut off, with a dashed edge."""
+    """Mark the node that used what was cut off, with a dashed edge."""
     after = cut.way[cut.way.index(cut.row) + 1 :]
     taker = next((row for row in after if flow.has_node(row)), None)
     return () if taker is None else flow.marks(run, [taker], ghost=f"cut by {word}")
 
 
 def _path(flow: Flow, way: list[int]) -> list[str]:
-    """Return the calls of a way as text."""
+    """Return the calls of a path as text."""
     return [f"{flow.events[row].op}{at(flow.events[row].source)}" for row in way]

@@ -1,4 +1,4 @@
-"""What is said of a call that cuts the chain from a loss: who is to blame, how it cuts, and what to write instead."""
+"""Messages for a call that cuts the path from a loss: the cause, how it cuts, and the fix."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SIGNS = {ast.Gt: ">", ast.Lt: "<", ast.GtE: ">=", ast.LtE: "<=", ast.Eq: "==", 
 
 
 class Cause(NamedTuple):
-    """What is to blame for a cut."""
+    """The cause of a cut."""
 
     line: SourceLine | None
     mode: str = ""
@@ -57,7 +57,7 @@ def cause_of(flow: Flow, row: int) -> Cause:
 
 
 def what_cut(flow: Flow, row: int, cause: Cause, root: str, reason: str) -> str:
-    """Say how a call cuts the chain from a loss: ``reason`` is what the recording says of the cut."""
+    """Say how a call cuts the path from a loss; ``reason`` is the recorded reason of the cut."""
     return _without_gradients(flow, row, cause, root, reason) or _left_the_graph(flow, row, cause, root, reason)
 
 
@@ -96,7 +96,7 @@ def _without_gradients(flow: Flow, row: int, cause: Cause, root: str, reason: st
 
 
 def _called_inside(event: Event, switch: SourceLine | None) -> str:
-    """Return the function that the block calls in which gradients are off, if a call came from there."""
+    """Return the function called in the block that switched gradients off, if the call was made there."""
     called = ""
     for frame in event.data.get("stack", ()):
         if switch is not None and (frame.get("file"), frame.get("function")) == (switch.file, switch.function):
@@ -136,7 +136,7 @@ def _left_the_graph(flow: Flow, row: int, cause: Cause, root: str, reason: str) 
 
 
 def replacing_hook(flow: Flow, row: int) -> Event | None:
-    """Return the forward hook that returns what a call cuts: it goes on alone in the place of what was given."""
+    """Return the forward hook that replaces a module's result by the result of a cut."""
     line = flow.events[row].source
     if line is None or flow.events[row].data.get("reason") not in ("detach", "data"):
         return None
@@ -168,13 +168,13 @@ def call_that_cuts(flow: Flow, row: int) -> ast.Call | None:
 
 
 def _said_to_need_gradients(flow: Flow, roots: list[int]) -> str:
-    """Return what to add where a statement made a leaf of a loss, without which backward would have raised."""
+    """Return what to add if a statement made a leaf of a loss, without which backward would have raised."""
     rows = [row for root in roots for row in flow.leaf_events.get((root, "requires_grad"), ())]
     return f"; requires_grad_(){at(flow.events[rows[0]].source)} only hides that" if rows else ""
 
 
 def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
-    """Return what to write instead of a cut."""
+    """Return the fix for a cut."""
     event, checkpoint = flow.events[row], checkpoint_around(flow, row)
     line = flow.spelling.text(checkpoint or event.source)
     if checkpoint is not None:
@@ -205,7 +205,7 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
 
 
 def _instead_of_detach(flow: Flow, row: int, line: str) -> str:
-    """Return what to write instead of a line that detaches; nothing for one on which NumPy takes over."""
+    """Return the replacement of a line that detaches; nothing if NumPy takes over there."""
     if (hook := replacing_hook(flow, row)) is not None:
         name = function_name(hook.data.get("hook")) or "the hook"
         return f"let {name} return nothing: what only looks at a result leaves it as it is"
@@ -218,7 +218,7 @@ def _instead_of_detach(flow: Flow, row: int, line: str) -> str:
 
 
 def _undetached(call: ast.Call) -> str:
-    """Return what to write in place of a call that gives detached tensors."""
+    """Return the replacement of a call that returns detached tensors."""
     text, of = ast.unparse(call), call.func
     if isinstance(of, ast.Attribute) and of.attr == "state_dict":
         owner = ast.unparse(of.value)
@@ -227,7 +227,7 @@ def _undetached(call: ast.Call) -> str:
 
 
 def _without_layer(line: str) -> str:
-    """Return a line without what detaches in it; nothing for one on which NumPy takes over."""
+    """Return a line without the layer that detaches; nothing if NumPy takes over there."""
     other = "" if "numpy()" in line else _attached(line)
     tree = statement(other)
     same = isinstance(tree, ast.Assign) and ast.unparse(tree.targets[0]) == ast.unparse(tree.value)
@@ -235,7 +235,7 @@ def _without_layer(line: str) -> str:
 
 
 def not_simply_attached(flow: Flow, row: int) -> str:
-    """Return what to write in place of a cut that must stay where it is, nothing for one that can be left out."""
+    """Return the fix for a cut that must stay, nothing for one that can be removed."""
     name = (flow.events[row].data.get("names") or [""])[0] or "it"
     users = [call for out in flow.outputs(row) for call in flow.used_in.get(out, ()) if call > row]
     made = flow.last_producer(flow.inputs(row)[0], row, gradients=True) if flow.inputs(row) else None
@@ -270,7 +270,7 @@ def _loss_beside(flow: Flow, row: int | None, kept: list[int], name: str) -> str
 
 
 def _attached(line: str) -> str:
-    """Return a line without what detaches in it; where it copies the result, that it must not copy either."""
+    """Return a line without the layer that detaches; if it copies the result, also without the copy."""
     tail = next((tail for tail in (".detach_()", ".detach()", ".data") if tail in line), "")
     if not tail:
         return ""
@@ -282,7 +282,7 @@ def _attached(line: str) -> str:
 
 
 def _unbracketed(line: str) -> str:
-    """Return a line without brackets around all that it gives a name or returns."""
+    """Return a line without brackets around the assigned or returned expression."""
     value = getattr(statement(line), "value", None)
     if not isinstance(value, ast.expr) or not line.isascii():  # else columns are not those of the text
         return line
@@ -293,7 +293,7 @@ def _unbracketed(line: str) -> str:
 
 
 def _uncopied(flow: Flow, event: Event, given: str) -> str:
-    """Return what keeps the history of what a line copies, which it may write as a list of tensors."""
+    """Return an expression that keeps the history of what a line copies, which may be a list of tensors."""
     copied = [one for _, one in flow.of_kind("cut", reason="copy") if one.data["outputs"] == event.data["outputs"]]
     taken = event.data.get("inputs", ())
     several = len(copied) > 1 or len(taken) > 1 or (given and given not in event.data.get("names", ()))
@@ -304,7 +304,7 @@ def _uncopied(flow: Flow, event: Event, given: str) -> str:
 
 
 def _stacked(text: str) -> str:
-    """Return what stacks a list of tensors as it is written, and each list in it."""
+    """Return an expression that stacks a list of tensors, including nested lists."""
     parts = parsed_expression(text)
     if isinstance(parts, ast.List) and any(isinstance(one, ast.List) for one in parts.elts):
         text = f"[{', '.join(_stacked(ast.unparse(one)) for one in parts.elts)}]"
@@ -312,7 +312,7 @@ def _stacked(text: str) -> str:
 
 
 def _copies(function: str) -> bool:
-    """Whether a function makes a new leaf of what it is given."""
+    """Whether a function makes a new leaf of its argument."""
     return is_a(function, Trait.ENTERING)
 
 
@@ -337,7 +337,7 @@ def _bracketed(text: str) -> str:
 
 
 def _smooth(flow: Flow, event: Event) -> str:
-    """Return what has a derivative in place of an operation that has none."""
+    """Return a differentiable replacement of an operation."""
     if is_a(event.op, Trait.COMPARISON):
         given = [name for name in event.data.get("names", ()) if name] or ["x"]
         one, other = [*given, str(event.data.get("arguments", {}).get("1", "limit"))][:2]

@@ -1,4 +1,4 @@
-"""Cuts inside of functions that are differentiated, and terms that reach nobody."""
+"""Cuts inside differentiated functions, and terms that reach no leaf."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...thresholds import NOTHING, STEADY
 
 
 def lost_in_functions(flow: Flow, ways: Iterable[tuple[int, list[int]]]) -> Iterator[Case]:
-    """Yield the cases of leaves without gradient, each with a way of its values that no recorded cut ends."""
+    """Yield the cases of leaves without gradient, each with a path of its values that no recorded cut ends."""
     found: dict[tuple[SourceLine | None, str], tuple[Event, str, list[int]]] = {}
     for leaf, way in ways:
         if flow.written_after(leaf, flow.runs[0].begin):  # updated by the program itself
@@ -52,7 +52,7 @@ def zeros_of_functions(flow: Flow) -> Iterator[Case]:
 
 
 def zeros_on_a_way(flow: Flow) -> Iterator[Case]:
-    """Yield the cases of Functions that return zeros in every pass for what is made of trained leaves.
+    """Yield the cases of Functions that return zeros in every pass for what is computed from trained leaves.
 
     These get their gradients on other ways, as features do from their own loss beside one that is reversed.
     """
@@ -69,7 +69,7 @@ def zeros_on_a_way(flow: Flow) -> Iterator[Case]:
 
 
 def _passed(flow: Flow, row: int) -> Iterator[tuple[float | None, float | None]]:
-    """Yield the norms of what reached the node of a call and of what it passed on, where both were measured."""
+    """Yield the norms of a node's incoming gradient and of what it passed on, where both were measured."""
     run = flow.run_after(row)
     snapshot = None if run is None or run.snapshot is None else flow.graph_of(run)
     if run is None or snapshot is None or not {"grad_norm", "out_norm"} <= set(snapshot.measures):
@@ -111,7 +111,7 @@ def _function_of(flow: Flow, row: int) -> Event | None:
 
 
 def _given_as(flow: Flow, event: Event, leaf: int) -> str | None:
-    """Return the parameter of forward that a leaf, or what was made of it, was given as; None if it was not given."""
+    """Return the parameter of forward for a leaf, or for what was computed from it; None if there is none."""
     places = [place for place, shape in enumerate(event.data.get("shapes", ())) if shape is not None]
     given, names = event.data.get("inputs", ()), event.data.get("parameters", ())
     for place, tensor in zip(places, given, strict=False):
@@ -122,7 +122,7 @@ def _given_as(flow: Flow, event: Event, leaf: int) -> str | None:
 
 
 def _always_none(flow: Flow, event: Event, name: str) -> bool:
-    """Whether all backward passes of a Function returned None for one of its inputs; what was measured is told so."""
+    """Whether all backward passes of a Function returned None for one of its inputs."""
     names = list(event.data.get("parameters", ()))
     place = names.index(name) if name in names else int(name.rpartition(" ")[2])
     measured = [one.data for _, one in flow.of_kind("function", action="checked") if one.op == event.op]
@@ -211,7 +211,7 @@ def serves_nobody(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: Iterab
 
 
 def _is_thrown_away(flow: Flow, leaf: int, arrivals: list[int]) -> bool:
-    """Whether the next step of the optimizer that has a leaf finds nothing of what arrived there and was not zero."""
+    """Whether the next step of a leaf's optimizer finds nothing of the nonzero gradient that arrived there."""
     if not any(map(flow.ledger.brings, arrivals)):
         return False
     steps = flow.ledger.steps_of.get(leaf, [])

@@ -1,4 +1,4 @@
-"""Ways of values from trained leaves to a loss that gradients do not take, while they take others there."""
+"""Paths of values from trained leaves to a loss without gradients, while gradients take other paths there."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def _is_free(flow: Flow, tensor: int, row: int, free: set[int]) -> bool:
 
 
 _DELIBERATE = ("detach", "data")
-"""Reasons of cuts that look as if they were meant: of one way among several that is worth a note."""
+"""Reasons of cuts that look intended: on one path of several they are worth a note."""
 
 
 def other_ways(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line at which a way of values ends that nobody ends on purpose."""
+    """Yield a case for each line that unintentionally ends a path of values."""
     constants, reported, silent = Constants(flow), set[SourceLine | None](), set[tuple[SourceLine | None, str]]()
     wanted = set(flow.optimized) or {*expected_gradients(flow), *flow.accumulated}
     for run in _usual_runs(flow):
@@ -92,7 +92,7 @@ def other_ways(flow: Flow) -> Iterator[Case]:
 
 
 def _usual_runs(flow: Flow) -> list[Run]:
-    """Return the second and the last run from each line: before the first a program may compute what stays constant."""
+    """Return the second and the last pass from each line: before the first a program may compute constants."""
     by_line: dict[SourceLine | None, list[Run]] = {}
     for run in flow.runs:
         if not run.nested and not run.error:
@@ -112,7 +112,7 @@ def _few(flow: Flow, cuts: Iterator[Cut]) -> Iterator[Cut]:
 
 
 def _sums_behind(flow: Flow, run: Run) -> set[int]:
-    """Return the calls that only add up, scale or arrange what becomes the roots of a run."""
+    """Return the calls that only sum, scale or rearrange what becomes the roots of a pass."""
     reached, found = flow.reached_by(run).calls, set[int]()
     todo = [(root, run.begin) for root in run.roots]
     while todo:
@@ -192,7 +192,7 @@ def _replaced_terms(flow: Flow, run: Run, sums: set[int], since: int, wanted: se
 
 
 def _number_left(flow: Flow, before: int, since: int, leaves: set[int]) -> int | None:
-    """Return the last call of a step that made a plain number of what depends on leaves, which no gradient reaches."""
+    """Return the last call of a step that made a plain number from what depends on leaves without gradient."""
     for row in reversed(flow.rows.get("cut", ())):
         if row <= since:
             return None
@@ -212,7 +212,7 @@ def _adds(flow: Flow, row: int) -> bool:
 
 
 def _against(flow: Flow, cut: Cut, leaves: set[int], constants: Constants) -> str:
-    """Return what says that a constant is to be one, nothing if nothing does."""
+    """Return evidence that a constant is intended, "" if there is none."""
     if _scores_a_draw(flow, cut, leaves):
         return "what is cut off was drawn, and stands beside what its leaves make of it: its probability"
     if _never_changes(flow, cut, constants):
@@ -221,20 +221,20 @@ def _against(flow: Flow, cut: Cut, leaves: set[int], constants: Constants) -> st
 
 
 def _scores_a_draw(flow: Flow, cut: Cut, leaves: set[int]) -> bool:
-    """Whether a constant was drawn and stands beside what its leaves make of it: the probability of what was drawn."""
+    """Whether a constant was sampled and is combined with its leaves' result: the probability of the sample."""
     if not _draws(flow, cut):
         return False
     return not leaves.isdisjoint(flow.leaves_behind(flow.behind(_beside(flow, cut), cut.taker)))
 
 
 def _draws(flow: Flow, cut: Cut) -> list[int]:
-    """Return the calls by which a constant was drawn of what was cut off."""
+    """Return the calls by which a constant was sampled from what was cut off."""
     behind = set() if cut.operand is None else flow.behind([cut.operand], cut.taker, gradients=False).calls
     return sorted(row for row in behind if row >= cut.row and flow.does(row, Trait.RANDOM))
 
 
 def _is_scored(flow: Flow, run: Run, draw: int, leaves: list[int]) -> bool:
-    """Whether a call of the graph puts what another one drew together with what its leaves make of it."""
+    """Whether a call of the graph combines a sample with the result of its leaves."""
     drawn = flow.descendants(flow.outputs(draw), draw, lambda row: not flow.has_node(row))
     for row in drawn.calls & flow.reached_by(run).calls:
         beside = [one for one in flow.inputs(row) if flow.has_history(one, row)]
@@ -244,7 +244,7 @@ def _is_scored(flow: Flow, run: Run, draw: int, leaves: list[int]) -> bool:
 
 
 def _never_changes(flow: Flow, cut: Cut, constants: Constants) -> bool:
-    """Whether an operation without derivative gave the same in every step, as a check that a value is in its range."""
+    """Whether an operation without derivative returned the same in every step, like a check of a range."""
     made = None if cut.operand is None else flow.last_producer(cut.operand, cut.taker)
     if made is None or cut.operand is None or flow.events[cut.row].data.get("reason") not in NO_DERIVATIVE:
         return False
@@ -255,7 +255,7 @@ def _never_changes(flow: Flow, cut: Cut, constants: Constants) -> bool:
 
 
 def _depends(flow: Flow, cut: Cut, *, either: bool = False) -> bool:
-    """Whether a constant is made of what it is added to: it replaces a value and leaves the gradient as it is.
+    """Whether a constant is computed from what it is added to: it replaces a value and keeps the gradient.
 
     ``either``: or that of what the constant was made of, as in the residual of an equation.
     """
@@ -265,7 +265,7 @@ def _depends(flow: Flow, cut: Cut, *, either: bool = False) -> bool:
 
 
 def _swaps_the_value(flow: Flow, cut: Cut) -> bool:
-    """Whether a constant takes away all the value of what has a gradient, or stands in its place then.
+    """Whether a constant cancels the value of what has a gradient, or then replaces it.
 
     As in ``shown + (trained - trained.item())``, which has the value of one and the gradient of the other.
     """
@@ -281,7 +281,7 @@ def _beside(flow: Flow, cut: Cut) -> list[int]:
 
 
 def _is_taken_from_its_like(flow: Flow, cut: Cut) -> bool:
-    """Whether a constant stands beside what was computed alike, from the same leaves, in a pass of its own."""
+    """Whether a constant is combined with a value computed in the same way, from the same leaves, in another pass."""
     beside = _beside(flow, cut)
     mine = flow.behind(beside, cut.taker)
     theirs = flow.behind([cut.given if cut.operand is None else cut.operand], cut.taker, gradients=False)
@@ -292,7 +292,7 @@ def _is_taken_from_its_like(flow: Flow, cut: Cut) -> bool:
 
 
 def _is_on_a_way(flow: Flow, run: Run, cut: Cut, leaves: list[int]) -> bool:
-    """Whether values that came back are computed with as what they were, and the run is to train what is behind them.
+    """Whether values that came back are used as before, and the pass is meant to train what is behind them.
 
     A number that scales, an index and a target, which is compared, are constants as they are meant to be.
     """
@@ -308,7 +308,7 @@ def _is_on_a_way(flow: Flow, run: Run, cut: Cut, leaves: list[int]) -> bool:
 
 
 def _is_asked_for(flow: Flow, leaf: int) -> bool:
-    """Whether a program looks for the gradient of a leaf, or may: what splits a graph in two goes on with it."""
+    """Whether a program reads the gradient of a leaf, or may: code that splits a graph in two continues with it."""
     asked = any(leaf in run.inputs or leaf in run.roots for run in flow.runs) or not flow.optimizer_steps
     hooked = any(event.data.get("tensor") == leaf for _, event in flow.of_kind("hook", action="registered"))
     return asked or hooked or leaf in flow.optimized or leaf in flow.reads_of
@@ -323,7 +323,7 @@ def _served_elsewhere(flow: Flow, run: Run, leaves: set[int]) -> bool:
 def _way_case(
     flow: Flow, run: Run, cut: Cut, leaves: list[int], *, penalty: bool = False, served: Sequence[int] = ()
 ) -> Case:
-    """Return the case of values that are computed with, and whose way back is cut.
+    """Return the case of values that are used, and whose gradient path is cut.
 
     ``penalty``: all that is left is one; ``served``: what alone gets a gradient that way, which no step uses.
     """
@@ -352,7 +352,7 @@ def _way_case(
 
 
 def _vain_case(flow: Flow, cut: Cut, case: Case) -> Case:
-    """Return the case of a term that trains nobody, at the line that takes a constant which is right elsewhere."""
+    """Return the case of a term that trains nothing, at the line that uses a constant which is right elsewhere."""
     taker = flow.events[cut.taker]
     if cut.operand is None or not _feeds_several(flow, cut.operand):
         return replace(case, severity="warning")

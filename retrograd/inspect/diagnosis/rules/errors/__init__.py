@@ -1,4 +1,4 @@
-"""Exceptions out of autograd: what each says of this program, and what to write instead."""
+"""Exceptions from autograd: what each means for this program, and the fix."""
 
 from __future__ import annotations
 

@@ -51,14 +51,14 @@ _OF_AUTOGRAD = re.compile(
     r"requires?[_ ]grad|gradient|autograd|automatic differentiation|derivative|[Bb]ackward|leaf [Vv]ariable|non-leaf"
     r"|functorch|vmap|forward AD|checkpoint|version counter|inference tensor|\bgrad\b"
 )
-"""What PyTorch calls things in exceptions of autograd."""
+"""Words by which exceptions of autograd are recognised."""
 _HISTORY = re.compile(r"\b(?:grad_fn=<\w+>|requires_grad=True)")
-"""What a tensor that is printed in a message says of itself."""
+"""How a tensor's text in a message shows that it has a history."""
 _ROOMS = ("torch.autograd", "torch.func", "torch._functorch", "torch.utils.checkpoint", "torch.amp", "torch.optim")
 """Modules of PyTorch whose exceptions are autograd's."""
 
 _OF_PYTHON = frozenset({"AttributeError", "IndexError", "KeyError", "NameError", "TypeError", "UnboundLocalError"})
-"""What Python itself raises, too, of any object."""
+"""Exceptions that Python itself raises, too, for any object."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -93,7 +93,7 @@ def _rooms(flow: Flow, one: Raised) -> list[str]:
 
 
 def _row_of(one: Raised, rooms: list[str]) -> tuple[Row | None, dict[str, str]]:
-    """Return the row of an exception and what its groups hold."""
+    """Return the row of an exception and its groups' values."""
     for pattern, row in _patterns():
         found = pattern.search(one.told)
         if found and (not row.room or any(re.search(row.room, room) for room in rooms)):

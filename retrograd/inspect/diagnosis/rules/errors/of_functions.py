@@ -107,7 +107,7 @@ OF_FUNCTIONS = (
         line="hook",
     ),
 )
-"""What custom Functions, hooks and checks of gradients get wrong."""
+"""Mistakes in custom Functions, hooks and gradient checks."""
 
 OF_TRANSFORMS = (
     Row(
@@ -292,4 +292,4 @@ OF_TRANSFORMS = (
         "a tangent of the shape of the tensor: torch.ones_like(x)",
     ),
 )
-"""What transforms of ``torch.func``, ``autograd.functional`` and forward mode refuse."""
+"""Errors of transforms of ``torch.func``, ``autograd.functional`` and forward mode."""

@@ -1,4 +1,4 @@
-"""Rows of what backward passes, derivatives and processes refuse."""
+"""Rows for errors of backward passes, derivatives and processes."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ OF_BACKWARD = (
         line="checkpoint",
     ),
 )
-"""What backward passes and ``autograd.grad`` refuse or fail with."""
+"""Errors of backward passes and ``autograd.grad``."""
 
 OF_DERIVATIVES = (
     Row(
@@ -164,7 +164,7 @@ OF_DERIVATIVES = (
         line="node",
     ),
 )
-"""Derivatives that there are not."""
+"""Derivatives that do not exist."""
 
 OF_PROCESSES = (
     Row(
@@ -195,4 +195,4 @@ OF_PROCESSES = (
         'multiprocessing.set_start_method("spawn"), or no backward before the fork',
     ),
 )
-"""What processes that work together refuse."""
+"""Errors of processes that work together."""

@@ -1,4 +1,4 @@
-"""Rows of what optimizers, schedules and modules refuse when they are made, given a state or stepped."""
+"""Rows for errors of optimizers, schedules and modules when they are made, loaded or stepped."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ OF_OPTIMIZERS = (
         room=_OPTIMIZERS,
     ),
 )
-"""What optimizers refuse."""
+"""Errors of optimizers."""
 
 OF_SCHEDULES = (
     Row(
@@ -196,7 +196,7 @@ OF_SCHEDULES = (
         room=r"\boptim\.lr_scheduler\b",
     ),
 )
-"""What schedules of the learning rate refuse."""
+"""Errors of learning rate schedules."""
 
 OF_STATES = (
     Row(
@@ -253,6 +253,6 @@ OF_STATES = (
         "batches of at least two (drop_last=True for the loader), module.eval() for single examples, or GroupNorm",
     ),
 )
-"""What modules and what changes their parameters refuse."""
+"""Errors of modules and of functions that change their parameters."""
 
 OF_SETUP = (*OF_OPTIMIZERS, *OF_SCHEDULES, *OF_STATES)

@@ -1,4 +1,4 @@
-"""Rows of what tensors, modules and scalers refuse, and of refused writes."""
+"""Rows for errors of tensors, modules and scalers, and for rejected writes."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ OF_TENSORS = (
         "add to its diagonal: {tensor} + 1e-6 * torch.eye({tensor}.shape[-1]), or torch.linalg.lstsq or pinv",
     ),
 )
-"""What tensors, modules and scalers refuse."""
+"""Errors of tensors, modules and scalers."""
 
 OF_LOSSES = (
     Row(
@@ -217,7 +217,7 @@ OF_LOSSES = (
         "by ignore_index",
     ),
 )
-"""What losses refuse."""
+"""Errors of losses."""
 
 OF_WRITES = (
     Row(
@@ -285,4 +285,4 @@ OF_WRITES = (
         "return from the unpack hook what the pack hook was given, as a tensor",
     ),
 )
-"""What may not be written."""
+"""Writes that are not allowed."""

@@ -1,4 +1,4 @@
-"""The exceptions of autograd, a row each: how to know it, which tensor and line it is about, what to say and do.
+"""The exceptions of autograd, a row each: how to recognise it, which tensor and line it is about, message and fix.
 
 Patterns hold for PyTorch and for our engine, whose messages keep PyTorch's key phrases.  Of rows that match the first
 counts.  Sentences have slots, which ``Scene`` fills, and the groups of the pattern.

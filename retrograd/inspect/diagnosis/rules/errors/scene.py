@@ -1,4 +1,4 @@
-"""What is known of an exception, as slots of the sentences that tell of it: ``{tensor}``, ``{made}``, ``{node}``."""
+"""Facts about an exception, as slots of its messages: ``{tensor}``, ``{made}``, ``{node}``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...text.words import at, function_name, listed, operator_word, shape_text
 _SHORT = 3
 """Letters of a name that many others begin with."""
 _SENTENCE = re.compile(r"(?<=\w\w)[.!?](?=\s|$)|\n")
-"""Where the first sentence of a message ends."""
+"""End of the first sentence of a message."""
 
 
 class Scene:
@@ -50,7 +50,7 @@ class Scene:
 
     @cached_property
     def operands(self) -> list[tuple[str, int]]:
-        """How the failing expression spells tensors, and these; those of the recorded call where it cannot be read."""
+        """Text of a tensor in the failing expression -> tensor; for the recorded call if it cannot be read."""
         spelled = list(self.raised.data.get("operands", {}).items())
         if spelled or self.raised.call is None:
             return spelled
@@ -71,7 +71,7 @@ class Scene:
 
     @property
     def tensor(self) -> str:
-        """What the program calls the tensor."""
+        """The program's name for the tensor."""
         spelled = next((text for text, one in self.operands if one == self.chosen), "")
         target = next(iter(self.raised.data.get("targets", ())), "")
         if spelled or self.chosen is None:
@@ -124,19 +124,19 @@ class Scene:
 
     @property
     def argument(self) -> str:
-        """How the program spells what it gives, if that is a name."""
+        """The text of the program's argument, if that is a name."""
         return next((text for text, _ in self.operands), "tensor")
 
     # -- the call
 
     @property
     def here(self) -> str:
-        """Where it was raised."""
+        """The line that raised."""
         return at(self.raised.line)
 
     @property
     def call(self) -> str:
-        """What the failing expression calls."""
+        """The function that the failing expression calls."""
         row = self.raised.call
         return str(self.raised.data.get("call") or (self.flow.events[row].op if row is not None else "the call"))
 
@@ -150,12 +150,12 @@ class Scene:
 
     @property
     def target(self) -> str:
-        """What the failing line assigns to."""
+        """The target of the failing line's assignment."""
         return next(iter(self.raised.data.get("targets", ())), "the result")
 
     @property
     def receiver(self) -> str:
-        """What the failing method was called on."""
+        """The receiver of the failing method call."""
         return str(self.raised.data.get("receiver") or "it")
 
     @property
@@ -183,7 +183,7 @@ class Scene:
 
     @property
     def loss(self) -> str:
-        """What the failing pass started from."""
+        """The root of the failing pass."""
         return self.flow.root_name(self.raised.run)
 
     @property
@@ -206,7 +206,7 @@ class Scene:
 
     @property
     def root(self) -> str:
-        """What the pass was to start from, as its line spells it."""
+        """The intended root of the pass, as its line spells it."""
         run = self.raised.run
         return self.loss if run is not None and run.roots else self.receiver
 
@@ -245,7 +245,7 @@ class Scene:
 
     @property
     def at_maker(self) -> str:
-        """Where the view that was written was made."""
+        """The line that made the written view."""
         row = self.made_row
         return "" if row is None else at(self.flow.events[row].source)
 
@@ -305,7 +305,7 @@ class Scene:
 
     @property
     def at_module(self) -> bool:
-        """Whether the failing node stands for the inputs or outputs of a module, for the hooks that it has."""
+        """Whether the failing node belongs to the hooks on a module's inputs or outputs."""
         run, number = self.raised.run, self.raised.run.ended.get("failed_node") if self.raised.run else None
         if run is None or number is None or run.snapshot is None:
             return False
@@ -314,7 +314,7 @@ class Scene:
 
     @property
     def hook(self) -> str:
-        """What it is called."""
+        """The name of the hook."""
         if self.hook_event is None:
             return "a hook"
         name = function_name(self.hook_event.data.get("hook"))
@@ -370,7 +370,7 @@ class Scene:
 
     @property
     def sparse(self) -> str:
-        """The leaves whose layers give them sparse gradients."""
+        """The leaves with sparse gradients."""
         rows = [row for row, event in self.flow.of_kind("operation") if event.data.get("arguments", {}).get("sparse")]
         leaves = dict.fromkeys(one for row in rows for one in self.flow.inputs(row) if self.flow.requires_grad(one))
         return listed(map(self.flow.name, leaves)) or "a parameter"

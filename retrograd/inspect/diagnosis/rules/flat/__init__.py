@@ -1,4 +1,4 @@
-"""Gradients that die out, blow up or are cut to zero on their way from the loss to the leaves."""
+"""Gradients that vanish, explode or are cut to zero on their path from the loss to the leaves."""
 
 from __future__ import annotations
 

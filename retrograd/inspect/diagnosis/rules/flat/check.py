@@ -1,4 +1,4 @@
-"""Gradients that die out, blow up or are cut to zero on their way from the loss to the leaves."""
+"""Gradients that vanish, explode or are cut to zero on their path from the loss to the leaves."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _hinge_of_all(flow: Flow, run: Run, row: int, leaves: list[int]) -> Case | N
 
 
 def _makes_infinity(flow: Flow, call: int) -> bool:
-    """Whether something infinite came out of a call and none of what is known to have gone in was."""
+    """Whether a call returned an infinity and none of its known inputs has one."""
     made = [end for limits in flow.events[call].data.get("range", ()) for end in limits or ()]
     given = [end for limits in known_limits(flow, call) for end in limits]
     return any(end is not None and math.isinf(end) for end in made) and not any(
@@ -204,7 +204,7 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int], st
 
 
 def _step_before(flow: Flow, run: Run, row: int, leaves: set[int]) -> Step | None:
-    """Return the only step since the pass before, if a call at the same place was not flat there."""
+    """Return the only step since the previous pass, if a call at the same position was not flat there."""
     event = flow.events[row]
     earlier = [one for one in flow.runs if one.end < run.begin and one.source == run.source and not one.nested]
     if not earlier:
@@ -268,7 +268,7 @@ def _around_a_step(event: Event, op: str) -> str:
 
 
 def _nearly_saturated(flow: Flow, run: Run) -> Iterator[Case]:
-    """Yield the case of a smooth step that huge inputs hold on its flat part, all but a few entries."""
+    """Yield the case of a smooth step that huge inputs keep in its flat part, except for a few entries."""
     for row in sorted(flow.reached_by(run).calls):
         event = flow.events[row]
         op, flat = event.op, event.data.get("flat_share", 0.0)
@@ -309,7 +309,7 @@ def _limits(flow: Flow, row: int) -> tuple[float, float]:
 
 
 def _is_hinge(flow: Flow, row: int, run: Run) -> bool:
-    """Whether a loss only adds up what a call gave: that all of it lies on the flat side is what training aims at."""
+    """Whether a loss only sums a call's result: that all of it is in the flat part is the aim of training."""
     reached = flow.reached_by(run).calls
     after = reached & flow.descendants(flow.outputs(row), row, reached.__contains__).calls
     mixed = any(flow.trainable(flow.inputs(call)) for call in after)
@@ -317,7 +317,7 @@ def _is_hinge(flow: Flow, row: int, run: Run) -> bool:
 
 
 def _first_tiny(flow: Flow, snapshot: Graph, place: tuple[int, int]) -> tuple[int, int]:
-    """Return the first node that ran, with its call, which passed on mostly less than the smallest normal number."""
+    """Return the first node that ran, with its call, that passed on mostly less than the smallest normal number."""
     for node in ran(snapshot):
         row = call_of(flow, snapshot, node) if _is_tiny(snapshot, node) else None
         if row is not None:
@@ -354,7 +354,7 @@ def _is_tiny(snapshot: Graph, node: int) -> bool:
 
 
 def _half(flow: Flow, run: Run, place: tuple[int, int]) -> str:
-    """Return the half precision in which a node works, or that of what it converts from: its gradient is of that."""
+    """Return the half precision in which a node computes, or from which it converts."""
     node, row = place
     dtypes = [flow.graph_of(run).dtype[node] or ""]
     dtypes += [flow.facts(given).dtype for given in flow.inputs(row)]

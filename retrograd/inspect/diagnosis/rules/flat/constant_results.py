@@ -1,4 +1,4 @@
-"""Results that are the same whatever goes in, and products whose factors are both zero: nothing is learned."""
+"""Results that do not depend on inputs, and products whose factors are both zero: nothing is learned."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...thresholds import CANCELLED, NOTHING
 
 
 def lost_in(flow: Flow, run: Run) -> list[int]:
-    """Return the leaves that a run gave a gradient without an entry worth the name."""
+    """Return the leaves to which a pass gave only negligible gradients."""
     lost = [leaf for leaf, norms in flow.norms_in(run).items() if is_zero(norms)]
     snapshot = None if run.snapshot is None else flow.graph_of(run)
     if snapshot is not None and {"grad_norm", "out_norm"} <= set(snapshot.measures):
@@ -26,7 +26,7 @@ def lost_in(flow: Flow, run: Run) -> list[int]:
 
 
 class Losses:
-    """Where the gradients of a run were lost: below which node nothing arrives any more, down to which leaves."""
+    """Where the gradients of a pass were lost: the node below which nothing arrives, and the leaves there."""
 
     def __init__(self, flow: Flow, run: Run, snapshot: Graph) -> None:
         self._flow = flow
@@ -55,7 +55,7 @@ class Losses:
 
 
 def is_zero(norms: list[float | None], given: float = 0.0) -> bool:
-    """Whether the gradient that a leaf got in a run has no entry worth the name.
+    """Whether the gradient that a leaf got in a pass is negligible.
 
     ``given``: the largest norm that passes for rounding errors.
     """
@@ -72,7 +72,7 @@ def _gave_nothing(flow: Flow, run: Run, snapshot: Graph, leaf: int) -> bool:
 
 
 def _gave_zero(snapshot: Graph, node: int) -> bool:
-    """Whether a node passed nothing on, or had nothing to pass on: what ``autograd.grad`` takes out is not measured."""
+    """Whether a node passed nothing on, or received nothing: gradients for ``autograd.grad`` are not measured."""
     norms = (snapshot.measures[key][node] for key in ("grad_norm", "out_norm"))
     return any(norm is not None and norm < NOTHING for norm in norms)
 
@@ -86,7 +86,7 @@ _TOGETHER = "normalise over the dimension that holds the entries to compare, or 
 
 @dataclass(frozen=True, slots=True)
 class _Constant:
-    """What a call computes that cannot depend on what it is given."""
+    """The result of a call that cannot depend on its inputs."""
 
     why: str
     """Why that is so, after the name of the operator."""
@@ -117,19 +117,19 @@ def constant_results(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
 
 
 def _constant(flow: Flow, row: int) -> _Constant | None:
-    """Return what a call computes if that cannot depend on what it is given."""
+    """Return the result of a call if that cannot depend on its inputs."""
     return _one_entry(flow, row) or _against_itself(flow, row)
 
 
 def _always(flow: Flow, row: int) -> bool:
-    """Whether all calls from a line are constant, as far as it is known what came out."""
+    """Whether all calls from a line are constant, as far as their results are known."""
     event = flow.events[row]
     alike = (call for call in flow.made_at(event.source, event.op) if flow.events[call].data.get("range", [None])[0])
     return all(_constant(flow, call) is not None for call in alike)
 
 
 def _untaught(flow: Flow, run: Run, snapshot: Graph, row: int) -> list[int]:
-    """Return the leaves behind a call that no run gives more than the rounding errors of a gradient."""
+    """Return the leaves behind a call to which no pass gives more than rounding errors."""
     places = run.places(snapshot)
     given = [snapshot.measures["grad_norm"][places[node]] or 0.0 for node in flow.nodes(row) if node in places]
     noise = CANCELLED * max(given, default=0.0)
@@ -148,7 +148,7 @@ def _is_untaught(flow: Flow, leaf: int, noise: float) -> bool:
 
 
 def _one_entry(flow: Flow, row: int) -> _Constant | None:
-    """Return what a call computes that normalises entries over one of them each; None for another."""
+    """Return the result of a call that normalises over a single entry; None for others."""
     event = flow.events[row]
     op, name = event.op, _first_name(flow, row)
     if flow.does(row, Trait.PROBABILITY) and flow.does(row, Trait.NORMALISATION):
@@ -164,7 +164,7 @@ def _one_entry(flow: Flow, row: int) -> _Constant | None:
 
 
 def _first_name(flow: Flow, row: int) -> str:
-    """Return what the line calls a call's first input."""
+    """Return the text of a call's first input."""
     first = flow.inputs(row)[0]
     return flow.name(first, flow.events[row].source) if flow.spelling.has_name(first) else "its input"
 
@@ -202,7 +202,7 @@ _ENTRIES = {"layer_norm": _in_layer, "group_norm": _in_group}
 
 
 def _against_itself(flow: Flow, row: int) -> _Constant | None:
-    """Return what a difference or quotient computes of a value and of what was made of it, the same in all entries."""
+    """Return the constant difference or quotient of a value and of what was computed from it."""
     event = flow.events[row]
     value = {"sub": 0.0, "div": 1.0}.get(event.op)
     given, made = event.data.get("inputs", []), event.data.get("outputs", [])
@@ -228,13 +228,13 @@ def _made_of_the_other(flow: Flow, row: int, one: int, other: int) -> bool:
 
 
 def _from_the_same(flow: Flow, row: int, one: int, other: int) -> bool:
-    """Whether gradients through two tensors go to the same leaves."""
+    """Whether gradients through two tensors reach the same leaves."""
     leaves = flow.leaves_behind(flow.behind([one], row))
     return bool(leaves) and leaves == flow.leaves_behind(flow.behind([other], row))
 
 
 def _computed_twice(flow: Flow, row: int, value: float) -> _Constant:
-    """Return what a difference or quotient computes of a value and of the same value, computed anew."""
+    """Return the constant difference or quotient of a value and of the same value computed again."""
     name, verb = _first_name(flow, row), "takes from" if value == 0 else "divides by"
     why = (
         f"{verb} {name} the same, computed a second time: the result is {value:g} in every entry, and gradients cancel"
@@ -249,7 +249,7 @@ Explained = tuple[str, str, str]
 
 
 def vanished_value(flow: Flow, row: int, limits: tuple[float, float], they_get: str) -> Explained | None:
-    """Return what explains a call whose result rounded to zero although nothing that it was given is zero."""
+    """Return the explanation of a call whose result rounded to zero although no input is zero."""
     event, made = flow.events[row], flow.outputs(row)[:1]
     ends = limits_of(flow, made[0], row + 1) if made else None
     if not flow.does(row, Trait.EXPONENTIAL) or ends is None or list(ends) != [0.0, 0.0]:
@@ -268,7 +268,7 @@ def vanished_value(flow: Flow, row: int, limits: tuple[float, float], they_get: 
 
 
 def both_zero(flow: Flow, row: int, they_get: str) -> Explained | None:
-    """Return what explains a product both factors of which could learn and are zero: neither gives the other any."""
+    """Return the explanation of a product whose trainable factors are both zero: neither gives the other a gradient."""
     event, given = flow.events[row], flow.inputs(row)
     if not is_a(event.op, Trait.CONTRACTION, Trait.SCALING):
         return None
@@ -281,14 +281,14 @@ def both_zero(flow: Flow, row: int, they_get: str) -> Explained | None:
 
 
 def is_zero_now(flow: Flow, tensor: int, row: int) -> bool:
-    """Whether a tensor, or what it is a view of, has no entry but zeros before a row."""
+    """Whether a tensor, or its base, has only zeros before an event."""
     of = flow.facts(tensor).view_of
     ends = limits_of(flow, tensor, row) or (None if of is None else limits_of(flow, of, row))
     return ends is not None and list(ends) == [0.0, 0.0]
 
 
 def switched_off(flow: Flow, stops: tuple[int, list[int]], leaves: list[int], they_get: str) -> Explained | None:
-    """Return what explains a product with a constant zero, in every run, that is all these leaves are trained through.
+    """Return the explanation of a product with a constant zero, in every pass, that is the only path to these leaves.
 
     ``stops``: the product, and all calls at which gradients end.  A factor that is zero only for a while is a schedule,
     one that is zero in the first step of a recurrence is where that begins, and a sum of bare parameters times zero is
@@ -333,7 +333,7 @@ def _by_constant_zero(flow: Flow, row: int) -> bool:
 
 
 def _happens_to_be(flow: Flow, factor: int, row: int) -> bool:
-    """Whether a factor is made of several numbers that the program puts in anew in each step, as rewards are."""
+    """Whether a factor is made of numbers that the program supplies in each step, such as rewards."""
     began = max((run.end for run in flow.runs if run.end < row), default=-1)
     made = flow.behind([factor], row, gradients=False).calls
     put_in = [out for call in made if call > began and flow.does(call, Trait.ENTERING) for out in flow.outputs(call)]

@@ -1,4 +1,4 @@
-"""Second derivatives of functions that are made of straight pieces: they are zero wherever there are any."""
+"""Second derivatives of piecewise linear functions: they are zero wherever they are defined."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def _gradients(flow: Flow) -> Iterator[tuple[int, SourceLine | None]]:
 
 
 def _trains(flow: Flow, row: int) -> bool:
-    """Whether what a call gave is part of a loss."""
+    """Whether a call's result is part of a loss."""
     return not flow.behind_losses.tensors.isdisjoint(flow.events[row].data.get("outputs", ()))
 
 
 def _bends_behind(flow: Flow, run: Run) -> list[int]:
-    """Return the calls at which the function bends of whose derivative a run takes the derivative; none if it curves.
+    """Return the kinks of the function whose second derivative a pass computes; none if it is curved anywhere.
 
     The run's inputs must reach its root through that derivative alone.
     """

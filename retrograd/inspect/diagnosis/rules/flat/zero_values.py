@@ -16,15 +16,15 @@ from ...thresholds import HABIT, NOTHING
 from .constant_results import Losses, both_zero, is_zero, is_zero_now, lost_in
 
 _FLATTENING = (Trait.STEP, Trait.CLAMPING, Trait.CAST, Trait.DISCRETE)
-"""What may make zeros of any numbers; of units that are all inactive, other rules tell."""
+"""Traits of operators that may turn any numbers into zeros; other rules handle inactive units."""
 _SHRINKING = (Trait.SCALING, Trait.POWER, Trait.EXPONENTIAL)
-"""What makes numbers smaller, down to zero where the dtype ends."""
+"""Traits of operators that make numbers smaller, down to zero by underflow."""
 _ENTRIES_AGAIN = (Trait.PART, Trait.INDEXING, Trait.FILLING, Trait.CREATION, Trait.LIKE, Trait.RANDOM, Trait.COMPARISON)
-"""What picks, puts in or draws: whether that gives zeros is a matter of the data."""
+"""Traits of operators that select, insert or draw: whether that gives zeros depends on the data."""
 
 
 def zero_values(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
-    """Yield a case for each call that makes zeros of all it is given, pass after pass, and what learns nothing for it.
+    """Yield a case for each call whose results are all zero in every pass, with the leaves that learn nothing.
 
     A factor that begins as zero, or that data or masks make so, is none.
     """
@@ -48,7 +48,7 @@ def zero_values(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
 
 
 def _always_lost(flow: Flow, run: Run, passes: int) -> list[int]:
-    """Return the leaves to which a run, and every other one, gives zeros."""
+    """Return the leaves to which a pass, and every other one, gives zeros."""
     lost = (leaf for leaf in lost_in(flow, run) if len(flow.norms_of[leaf]) >= passes)
     return [leaf for leaf in lost if all(map(is_zero, flow.norms_of[leaf]))]
 
@@ -76,7 +76,7 @@ def _zeros_from(flow: Flow, tensor: int, before: int) -> int | None:
 
 
 def _makes_zeros(flow: Flow, row: int) -> bool:
-    """Whether a call that gives zeros is one that may, of what it is given: no relu of negative numbers."""
+    """Whether a call with zero results is one that turned its inputs into zeros; not a relu of negative numbers."""
     given = known_limits(flow, row)
     if flow.does(row, *_FLATTENING):
         return bool(given) and (given[0][1] > 0 or not flow.does(row, Trait.CLAMPING))
@@ -85,7 +85,7 @@ def _makes_zeros(flow: Flow, row: int) -> bool:
 
 
 def _always_zero(flow: Flow, origin: int) -> bool:
-    """Whether all calls from a line made zeros, several of them, as far as it is known what came out."""
+    """Whether all calls from a line, several of them, returned zeros, as far as known."""
     event = flow.events[origin]
     alike = [flow.outputs(row)[0] for row in flow.made_at(event.source, event.op) if flow.outputs(row)]
     known = [limits for one in alike if (limits := limits_of(flow, one, len(flow.events))) is not None]

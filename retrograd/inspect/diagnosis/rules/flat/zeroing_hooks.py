@@ -1,4 +1,4 @@
-"""Hooks that make nothing but zeros of every gradient: what lies behind them learns nothing through them."""
+"""Hooks that turn every gradient into zeros: leaves behind them learn nothing through them."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _leaves_behind(snapshot: Graph, nodes: list[int]) -> set[str | None]:
 
 
 def _on(flow: Flow, line: _Line) -> str:
-    """Return what the hooks of a line are on."""
+    """Return what the hooks of a line are registered on."""
     tensors = list(line.tensors)
     if hangs_on(line.event) == "module":
         return f"the {line.event.data.get('type') or 'module'} module"
@@ -112,7 +112,7 @@ def _on(flow: Flow, line: _Line) -> str:
 
 
 def _case(flow: Flow, line: _Line, leaves: list[int], *, partly: bool) -> Case:
-    """Return the case of one line; ``partly``: other ways still give its leaves gradients."""
+    """Return the case of one line; ``partly``: other paths still give its leaves gradients."""
     event = line.event
     hook = function_name(event.data.get("hook")) or "a hook"
     on = _on(flow, line)

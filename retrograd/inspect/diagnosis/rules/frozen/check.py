@@ -26,7 +26,7 @@ _PART = "its optimizer goes on to train others, and to freeze a part of a networ
 
 
 def switched_in_vain(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each module or parameter that was told to require a gradient, or not to, and does not listen.
+    """Yield a case for each module or parameter on which a switch of ``requires_grad`` has no effect.
 
     A module has no ``requires_grad``, and no tensor has one that is spelled otherwise; Python keeps both as they are.
     """
@@ -83,7 +83,7 @@ def caught_by_name(flow: Flow) -> Iterator[Case]:
 
 
 def _is_chosen(flow: Flow, source: SourceLine | None) -> bool:
-    """Whether a line that freezes chooses: under a condition, or by giving ``requires_grad`` what it computes."""
+    """Whether a line freezes selectively: under a condition, or by a computed ``requires_grad``."""
     if source is None:
         return False
     loop = flow.spelling.loop_around(source)
@@ -94,7 +94,7 @@ def _is_chosen(flow: Flow, source: SourceLine | None) -> bool:
 
 
 def _question(part: ast.AST) -> ast.expr | None:
-    """Return the condition of a statement, or what it gives ``requires_grad``."""
+    """Return the condition of a statement, or the value it assigns to ``requires_grad``."""
     match part:
         case ast.If(test=test):
             return test
@@ -125,7 +125,7 @@ def _caught_by_prefix(flow: Flow) -> Iterator[Case]:
 
 
 def _named_case(flow: Flow, meant: str, caught: list[str], leaves: list[int], alike: str) -> Case:
-    """Return the case of one set of names; who means just these knows better, so it is no more than a note."""
+    """Return the case of one set of names; the choice may be intended, so it is only a note."""
     source = flow.frozen_at(leaves[0])
     return Case(
         kind="frozen-parameter",
@@ -220,7 +220,7 @@ KINDS = {
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line that froze what a program goes on to train."""
+    """Yield a case for each line that froze what a program continues to train."""
     failed = run_without_graph(flow)
     frozen = _behind(flow, failed) if failed is not None else _frozen_amid_training(flow)
     by_line: dict[SourceLine | None, list[int]] = {}
@@ -310,7 +310,7 @@ def _goes_on(flow: Flow, leaf: int, begin: int) -> bool:
 
 
 def _others_go_on(flow: Flow, leaves: list[int]) -> bool:
-    """Whether what has frozen leaves goes on to train others: to freeze a part of a network is nothing unusual."""
+    """Whether a module with frozen leaves continues to train others: freezing part of a network is usual."""
     row = flow.switched_off(leaves[0]) or 0
     beside = {leaf for one in flow.ledger.optimizers.values() if leaves[0] in one.leaves for leaf in one.leaves}
     return any(flow.accumulated[leaf][-1] > row for leaf in (beside - set(leaves)) & flow.accumulated.keys())

@@ -1,4 +1,4 @@
-"""Frozen parameters that an optimizer was given on purpose: a group of its own, a choice of them, a second phase."""
+"""Frozen parameters that were passed to an optimizer on purpose: a separate group, a selection, a second phase."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...text.words import at, counted, in_code, listed, named
 
 
 def held_for_nothing(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each optimizer that means to train what is frozen."""
+    """Yield a case for each optimizer that is meant to train frozen parameters."""
     yield from _never_trainable(flow)
     yield from _given_in_vain(flow)
     yield from _picked_in_vain(flow)
@@ -93,7 +93,7 @@ def _vain_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> C
 
 
 def _picked_in_vain(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each optimizer that was given some of what one line froze, picked out from among the rest.
+    """Yield a case for each optimizer that was given a selection of what one line froze.
 
     Whoever hands over a frozen network whole may do so out of habit; who picks from one means to train what is picked.
     """
@@ -130,7 +130,7 @@ def _picked_case(flow: Flow, leaves: list[int], passed: list[int], optimizer: So
 
 
 def _taken_in_again(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each optimizer that takes in, beside what an earlier one had, what was frozen for that one."""
+    """Yield a case for each optimizer that includes, besides an earlier one's parameters, those frozen for that one."""
     made = list(flow.of_kind("optimizer", action="made"))
     sets = [held_by(event) for _, event in made]
     for number, (row, event) in enumerate(made):
@@ -144,7 +144,7 @@ def _taken_in_again(flow: Flow) -> Iterator[Case]:
 
 
 def _again_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> Case:
-    """Return the case of parameters that a second phase means to train and nobody switched on again."""
+    """Return the case of parameters that a second phase is meant to train and that were not unfrozen."""
     source = flow.frozen_at(leaves[0]) or optimizer
     return _case(
         flow,

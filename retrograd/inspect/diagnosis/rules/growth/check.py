@@ -28,9 +28,9 @@ KINDS = {
     ),
 }
 _GATHERING = (Trait.JOINING, Trait.WRITING, Trait.EXTREME, Trait.FILLING)
-"""What else has in its result both what it was given of the steps before and what is new."""
+"""Traits of other operators whose result contains both earlier values and new ones."""
 _CLEARING = ("grad-cleared", "grad-set", "zero_grad")
-"""What takes the old gradient, with its history, out of ``.grad``."""
+"""Changes that remove the old gradient, with its history, from ``.grad``."""
 _PUTTING = frozenset({"append", "appendleft", "add", "push", "extend", "put"})
 
 
@@ -78,7 +78,7 @@ def _longer_runs(flow: Flow, kept: list[Case]) -> Case | None:
 
 
 def _held(flow: Flow, tensor: int) -> Case | None:
-    """Return the case of a collection that has a tensor with others of its line, as the interpreter told on the way."""
+    """Return the case of a collection that holds a tensor and others of its line, as the garbage collector shows."""
     line = flow.facts(tensor).source
     alike = [one for one, facts in enumerate(flow.tensors) if facts.source == line and facts.lasted is not None]
     known = line is not None and len(alike) >= SERIES and any(flow.facts(one).holder for one in alike)
@@ -86,7 +86,7 @@ def _held(flow: Flow, tensor: int) -> Case | None:
 
 
 def _longer_case(flow: Flow, runs: list[Run], carried: CarriedTensor, holder: Case | None) -> Case:
-    """Return the case of one loop, with the case of the collection that ``holder`` says the results pile up in."""
+    """Return the case of one loop, with the case of the collection ``holder`` in which results accumulate."""
     last = runs[-1]
     nodes = [len(flow.graph_of(run)) for run in runs if run.snapshot is not None]
     grown = f", from {nodes[0]:,} to {nodes[-1]:,} nodes in {counted(len(nodes), 'step')}" if nodes else ""
@@ -111,7 +111,7 @@ def _longer_case(flow: Flow, runs: list[Run], carried: CarriedTensor, holder: Ca
 
 
 def _stays_put(flow: Flow, case: Case) -> bool:
-    """Whether no line was found that puts away what is kept: it lives on in what is computed from it."""
+    """Whether no line was found that stores what is kept: it lives on in what is computed from it."""
     return all(flow.facts(tensor).source == case.source for tensor in case.subjects)
 
 
@@ -146,7 +146,7 @@ def _running_sums(flow: Flow, kept: set[int], chained: set[int]) -> Iterator[Cas
 
 
 def _is_elsewhere(run: Run, line: SourceLine | None) -> bool:
-    """Whether a run is of another line: what one statement does of itself is no loop."""
+    """Whether a pass is from another line: repeated passes of one statement are not a loop."""
     return run.source is None or line is None or run.source[:2] != line[:2]
 
 
@@ -156,12 +156,12 @@ def _is_sum(flow: Flow, row: int) -> bool:
 
 
 def _gathers(flow: Flow, links: list[int]) -> bool:
-    """Whether a chain collects what it is given, or picks of it, in place of adding it."""
+    """Whether a chain collects its inputs, or selects from them, rather than adding them."""
     return bool(links) and not _is_sum(flow, links[-1]) and flow.does(links[-1], *_GATHERING)
 
 
 def _terms_of_passes(flow: Flow, links: list[int], used: set[int]) -> bool:
-    """Whether the last terms of a sum may come from passes of their own, none of which is ``used`` by a backward run.
+    """Whether the last terms of a sum may come from separate forward passes, none ``used`` by a backward pass.
 
     Norms of weights come from leaves of their own, which steps share.  In a simulation each comes from the one before.
     """
@@ -178,7 +178,7 @@ def _terms_of_passes(flow: Flow, links: list[int], used: set[int]) -> bool:
 
 
 def _links(flow: Flow, rows: list[int]) -> list[int]:
-    """Return the sums of one line, each of what the line made of the sum before, scaled perhaps."""
+    """Return the sums of one line, each of the previous sum, perhaps scaled."""
     links: list[int] = []
     made: set[int] = set()
     for row in rows:
@@ -228,7 +228,7 @@ def _sum_case(flow: Flow, source: SourceLine | None, links: list[int]) -> Case:
 
 
 def _scaled(flow: Flow, row: int, mine: set[int], line: SourceLine | None) -> str:
-    """Return the name of what a sum adds, multiplied by something."""
+    """Return the name of a summand that is multiplied by something."""
     for given in flow.inputs(row):
         made = flow.last_producer(given, row)
         factors = flow.inputs(made) if made is not None and mine.isdisjoint(flow.inputs(made)) else []
@@ -368,7 +368,7 @@ def _cycle_case(flow: Flow, source: SourceLine | None, lefts: list[list[int]], p
 
 
 def _held_by_gradients(flow: Flow, case: Case) -> bool:
-    """Whether what is kept lives in graphs that gradients with a history lead back to, and nothing else has it."""
+    """Whether what is kept is only reachable through gradients with a history."""
     if any(flow.facts(tensor).holder for tensor in case.subjects):
         return False
     runs = [run for run in flow.runs if run.began.get("create_graph") and run.accumulates]
@@ -377,7 +377,7 @@ def _held_by_gradients(flow: Flow, case: Case) -> bool:
 
 
 def _never_cleared(flow: Flow, run: Run, following: Run | None) -> list[int]:
-    """Return the leaves whose ``.grad`` of one run is still there when another one of its line begins, or at the end.
+    """Return the leaves whose ``.grad`` of one pass still exists when the next one of its line begins, or at the end.
 
     An optimizer clears at the head of its loop, so what its last step leaves behind is no habit of the program.
     """

@@ -1,4 +1,4 @@
-"""Results that are kept with their graphs: which line puts them away, who holds them, what to keep instead."""
+"""Results that are kept with their graphs: which line stores them, what holds them, what to keep instead."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def kept_cases(flow: Flow, found: Iterable[Kept]) -> list[Case]:
 
 
 def _name(flow: Flow, kept: Kept) -> str:
-    """Return what the program calls results, by the variable if they have no more than a place in a list."""
+    """Return the program's name for results, the variable's if they only have a position in a list."""
     name = flow.name(kept.tensors[-1], kept.made_at)
     return name if name.isidentifier() else assigned(flow.spelling.text(kept.made_at)) or name
 
@@ -81,12 +81,12 @@ def _detaching(flow: Flow, named: Mapping[str, Kept]) -> str:
 
 
 def _holder(flow: Flow, made_at: SourceLine | None) -> str:
-    """Return what holds the results of a line, as the interpreter told."""
+    """Return what holds the results of a line, according to the garbage collector."""
     return next((facts.holder for facts in flow.tensors if facts.holder and facts.source == made_at), "")
 
 
 def _emptied(holder: str, remedy: str) -> str:
-    """Return the remedy for what somebody keeps: a cache keeps what its function returned, whoever asked."""
+    """Return the fix for a holder: a cache keeps what its function returned."""
     if "lru_cache" in holder:
         return (
             f"no cache on what has a graph: compute it once a step and pass it on, or cache_clear() each step; {remedy}"
@@ -97,14 +97,14 @@ def _emptied(holder: str, remedy: str) -> str:
 
 
 def put_away(flow: Flow, name: str, made_at: SourceLine | None) -> SourceLine | None:
-    """Return the line that keeps a result: puts it, or what ``step(...)`` returns, away, or gives it to who does."""
+    """Return the line that stores a result: directly, via the caller, or via a function that does."""
     spelling = flow.spelling
     found = spelling.appending(name, made_at) or (made_at and spelling.appending(made_at.function, made_at))
     return found or spelling.handing(name, made_at)
 
 
 def ends_of_passes(flow: Flow, tensors: list[int]) -> list[int]:
-    """Return the numbers among results of one line that each end a forward pass of their own; none if one is used.
+    """Return those results of one line that each end a separate forward pass; none if one is used.
 
     All passes take the same leaves, each in calls of its own: terms of one loss and entries of one result do not, nor
     do states of a simulation, each of which is made of the one before.
@@ -123,7 +123,7 @@ def ends_of_passes(flow: Flow, tensors: list[int]) -> list[int]:
 
 
 def collected_passes(flow: Flow) -> Iterator[list[int]]:
-    """Yield the results of one line that a call joins, each of a forward pass of its own that nothing runs backward.
+    """Yield the results of one line that a call joins, each of a separate forward pass without a backward pass.
 
     As outputs of all batches are collected and joined at the end of an evaluation; until then each keeps its graph.
     """
@@ -137,7 +137,7 @@ def collected_passes(flow: Flow) -> Iterator[list[int]]:
 
 
 def _are_passes(flow: Flow, parts: list[int], row: int, taken: set[int]) -> bool:
-    """Whether tensors that a call joins are made by calls of their own, of the same leaves, which are weights."""
+    """Whether joined tensors are made by separate calls with the same leaves, which are weights."""
     if not all(flow.has_history(one, row) for one in parts):
         return False
     passes = [flow.behind([one], row) for one in parts]

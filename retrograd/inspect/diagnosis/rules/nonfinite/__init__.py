@@ -1,4 +1,4 @@
-"""Where the first NaN or infinity of a bad loss or gradient was born: in the data, in forward, or in backward."""
+"""Where the first NaN or infinity of a bad loss or gradient arose: in the data, in forward, or in backward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ancestor of one bad value: back through the calls that handed it on to the one that bore it, or to the data."""
+"""The origin of one bad value: back through the calls that passed it on to the one where it arose, or to the data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORDS = {"nan": "NaN", "inf": "infinity (inf)"}
 
 
 def came_with_data(flow: Flow, states: Finiteness, row: int) -> bool:
-    """Whether the infinities that a call made NaN of are those of the data, and none that a mask put there.
+    """Whether the infinities from which a call made NaN are those of the data, not of a mask.
 
     A mask is of minus infinity and goes to a sum or a softmax; data is multiplied with weights.
     """
@@ -53,7 +53,7 @@ def in_data(flow: Flow, states: Finiteness, rows: list[int], wrong: Callable[[St
 
 
 def _is_computed(flow: Flow, states: Finiteness, tensor: int, before: int) -> bool:
-    """Whether a call made a tensor bad of numbers that it was given, or it was used before and fine: it is no data."""
+    """Whether a call made a tensor bad, or it was used before and fine: then it is not data."""
     maker = _maker(flow, tensor, before)
     put_in = maker is None or flow.does(maker, Trait.FILLING, Trait.WRITING, Trait.ENTERING, Trait.ARRANGING)
     if not put_in and maker in states.made and flow.inputs(maker):
@@ -64,7 +64,7 @@ def _is_computed(flow: Flow, states: Finiteness, tensor: int, before: int) -> bo
 
 
 def _outside(flow: Flow, tensor: int) -> int:
-    """Return what a transform was given, where a tensor is nothing but how it looks inside."""
+    """Return the argument of a transform, if a tensor is only its wrapper inside."""
     while (base := flow.facts(tensor).view_of) is not None and not flow.made_in.get(tensor):
         tensor = base
     return tensor
@@ -130,17 +130,17 @@ def from_bad_data(states: Finiteness, row: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ancestor:
-    """Where a bad value comes from: a call that bore it, or a tensor that was bad before any call."""
+    """The origin of a bad value: a call, or a tensor that was bad before any call."""
 
     row: int | None
     tensor: int
-    """What held it last on the way back: the call's result, or the data."""
+    """The last tensor on the path back: the call's result, or the data."""
     user: int | None = None
     """The call that took the data."""
 
 
 def ancestor(flow: Flow, states: Finiteness, tensor: int, before: int) -> Ancestor | None:
-    """Follow a bad tensor back; None where the recording does not know who made it bad."""
+    """Follow a bad tensor back; None if the recording does not know what made it bad."""
     user: int | None = None
     while True:
         row = _maker(flow, tensor, before)
@@ -160,12 +160,12 @@ def ancestor(flow: Flow, states: Finiteness, tensor: int, before: int) -> Ancest
 
 
 def _maker(flow: Flow, tensor: int, before: int) -> int | None:
-    """Return the call that made or wrote what a tensor held, one that raised left out."""
+    """Return the call that made or wrote a tensor's values, ignoring calls that raised."""
     return flow.last_producer(tensor, before, lambda row: "error" not in flow.events[row].data)
 
 
 def _of_infinities(flow: Flow, states: Finiteness, row: int, tensor: int, bad: dict[int, State]) -> Ancestor:
-    """Return the origin of a NaN that a call made of infinities: what overflowed or met a pole, or the call itself."""
+    """Return the origin of a NaN made from infinities: what overflowed or met a pole, or the call itself."""
     for one in bad:
         found = ancestor(flow, states, one, row)
         if found is not None and found.row is not None:
@@ -174,7 +174,7 @@ def _of_infinities(flow: Flow, states: Finiteness, row: int, tensor: int, bad: d
 
 
 def _handed_on(flow: Flow, row: int, tensor: int, bad: dict[int, State], made: State | None) -> int:
-    """Return the operand that a bad result comes from: the one whose bad entry stands at the place of the result's."""
+    """Return the operand that a bad result comes from: the one whose bad entry has the same position."""
     worse = [one for one, state in bad.items() if state.nan] if made is None or made.nan else list(bad)
     worse = worse or list(bad)
     if len(worse) > 1 and flow.does(row, Trait.ELEMENTWISE):

@@ -1,4 +1,4 @@
-"""Where the first NaN or infinity of a bad loss or gradient was born: in the data, in forward, or in backward."""
+"""Where the first NaN or infinity of a bad loss or gradient arose: in the data, in forward, or in backward."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ KINDS = {
     "overflow": Kind("finite in float32, infinite in the dtype used", "error", Stage.VALUES),
 }
 _SIZES = (Trait.LINEAR, Trait.SCALING, Trait.CONTRACTION, Trait.REDUCTION, Trait.SCAN, Trait.EXPONENTIAL, Trait.CAST)
-"""What makes an infinity of finite numbers only by their size, where it has no poles."""
+"""Traits of operators that make infinities of finite numbers only by overflow."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
-    """Yield the case of the first run that went bad, unless a scaler that looks for its scale takes care of it."""
+    """Yield the case of the first bad pass, unless a scaler that is searching for its scale handles it."""
     bad = list(bad_runs(flow))
     if _only_asked(flow, bad):
         bad = []
@@ -45,13 +45,13 @@ def find(flow: Flow) -> Iterator[Case]:
 
 
 def _only_asked(flow: Flow, bad: list[Run]) -> bool:
-    """Whether optimizers step by finite gradients alone, and what is bad was only asked for, as for a figure."""
+    """Whether optimizers only use finite gradients, and the bad ones were only requested, for display say."""
     trained = bool(flow.optimizer_steps and flow.accumulated) and not flow.ledger.given_by_hand
     return trained and not any(run.accumulates for run in bad)
 
 
 def _of_run(flow: Flow, states: Finiteness, run: Run) -> Case | None:
-    """Return the case of one run that went bad: behind what it started from, or born in backward."""
+    """Return the case of one bad pass: behind its root, or arisen in backward."""
     root = next((one for one in run.roots if _is_bad(flow, states, one, run.begin)), None)
     found = None if root is None else ancestor(flow, states, root, run.begin)
     if root is None and (case := in_backward(flow, run, states)) is not None:
@@ -67,7 +67,7 @@ def _of_run(flow: Flow, states: Finiteness, run: Run) -> Case | None:
 
 
 def _came_out(flow: Flow, tensor: int) -> bool:
-    """Whether a tensor may have come out of a transform: no recorded call made it, and there were some inside."""
+    """Whether a tensor may be a transform's result: no recorded call made it, and there were some inside."""
     transformed = any(event.data.get("transformed") for event in flow.events)
     return transformed and not flow.made_in.get(tensor) and flow.facts(tensor).made_by is None
 
@@ -79,7 +79,7 @@ def _is_bad(flow: Flow, states: Finiteness, tensor: int, before: int) -> bool:
 
 
 def _user(flow: Flow, states: Finiteness, found: Ancestor) -> int:
-    """Return the first call that took bad data on the way to what it spoiled."""
+    """Return the first call that used bad data on the path to what it spoiled."""
     row = found.user if found.row is None else found.row
     assert row is not None
     behind = flow.behind(flow.inputs(row), row, gradients=False).calls
@@ -105,7 +105,7 @@ def _somewhere_behind(flow: Flow, states: Finiteness, run: Run) -> Case | None:
 
 
 def _skipped(flow: Flow, run: Run, bad: list[Run]) -> bool:
-    """Whether nothing was stepped after a run, and another of the same line was finite: a scaler found its scale."""
+    """Whether there was no step after a pass, and another of the same line was finite: a scaler found its scale."""
     if _is_stepped(flow, run):
         return False
     failed = {one.number for one in bad}
@@ -160,7 +160,7 @@ def _grows(op: str) -> bool:
 
 
 def _narrow(flow: Flow, row: int) -> bool:
-    """Whether a call gives half precision."""
+    """Whether a call returns half precision."""
     made = flow.events[row].data.get("outputs", ())
     return bool(made) and flow.facts(made[0]).dtype in LARGEST
 
@@ -178,7 +178,7 @@ def _birth(flow: Flow, states: Finiteness, rows: list[int]) -> int | None:
 
 
 def _bears(flow: Flow, states: Finiteness, row: int, *, nan: bool) -> bool:
-    """Whether a call made the first NaN (or the first infinity) of inputs that had none."""
+    """Whether a call made the first NaN (or the first infinity) from inputs without any."""
     made = states.made.get(row)
     if made is None or flow.does(row, Trait.FILLING) or not flow.inputs(row):
         return False

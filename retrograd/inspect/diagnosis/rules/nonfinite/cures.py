@@ -1,4 +1,4 @@
-"""What to write in place of a call that meets a pole or leaves its domain."""
+"""Fixes for a call that meets a pole or leaves its domain."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _OF_PRODUCT = "add logarithms in place of multiplying: log(x).sum()"
 _OF_SUM = "torch.logsumexp(x, dim) in place of the logarithm of a sum of exp"
 _OF_COUNTERPART = "F.logsigmoid(-scores) in place of log(1 - sigmoid(scores)), or binary_cross_entropy_with_logits"
 _OF_PRODUCTS = {Trait.POWER, Trait.REDUCTION, Trait.SCAN}
-"""What grows like an exponential by multiplying what it is given."""
+"""Traits of operators that grow exponentially by multiplication."""
 INSIDE = {
     (-1.0, 1.0): "clamp(-1 + 1e-6, 1 - 1e-6)",
     (0.0, 1.0): "clamp(1e-6, 1 - 1e-6)",
     (1.0, math.inf): "clamp(min=1 + 1e-6)",
 }
-"""Domain -> what keeps inside it."""
+"""Domain -> expression that keeps values inside it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sick:
-    """A call that bore a bad value, with what is known of its operand."""
+    """A call where a bad value arose, with facts about its operand."""
 
     flow: Flow
     states: Finiteness
@@ -50,7 +50,7 @@ class Sick:
 
     @property
     def op(self) -> str:
-        """What the program calls."""
+        """The program's name for the function."""
         return self.flow.events[self.row].op
 
     @property
@@ -60,18 +60,18 @@ class Sick:
 
     @property
     def names(self) -> list[str]:
-        """How the line spells its operands, or letters where it has no words for them."""
+        """The texts of its operands, or letters if the line has none."""
         names = input_names(self.flow, self.row)[:2]
         return [name if parsed_expression(name) is not None else "xy"[place] for place, name in enumerate(names)]
 
     @property
     def place(self) -> int:
-        """Which operand holds the pole."""
+        """The index of the operand with the pole."""
         return min(self.operator.operand, max(len(self.flow.inputs(self.row)) - 1, 0))
 
     @property
     def name(self) -> str:
-        """What to call it, as an operand of a call."""
+        """Its name, as an operand of a call."""
         names = self.names
         return operand(names[min(self.place, len(names) - 1)])
 
@@ -133,7 +133,7 @@ def cure(sick: Sick) -> str:
 
 
 def _before(sick: Sick) -> str:
-    """Return how to mask what a call is given, not what it gives."""
+    """Return how to mask a call's argument instead of its result."""
     low, _ = sick.operator.domain
     neutral = 1.0 if 1.0 not in sick.operator.poles else 0.5 if low == 0.0 else 0.0 if low < 0.0 else 2.0
     name = sick.names[min(sick.place, len(sick.names) - 1)]
@@ -144,7 +144,7 @@ def _before(sick: Sick) -> str:
 
 
 def _of_loss(sick: Sick) -> str:
-    """Return what to do about a loss without a value."""
+    """Return the fix for an undefined loss."""
     made = sick.states.made.get(sick.row)
     if sick.op == "ctc_loss":
         return (
@@ -161,7 +161,7 @@ def _of_loss(sick: Sick) -> str:
 
 
 def _off_pole(sick: Sick) -> str:
-    """Return how to keep the operand that holds the pole away from it, or which function has none there."""
+    """Return how to keep the operand away from the pole, or a function without a pole there."""
     op, name = sick.op, sick.name
     bound = _small_bound(sick)
     if bound is not None:
@@ -188,7 +188,7 @@ def _off_pole(sick: Sick) -> str:
 
 
 def _of_angle(sick: Sick) -> str:
-    """Return what takes an angle without a pole, where forward has a value at the end of the domain, as angles do."""
+    """Return a function for an angle without a pole, if forward is defined at the end of the domain."""
     if not sick.slope or sick.operator.domain != (-1.0, 1.0):
         return ""
     return "; or, for an angle, torch.atan2(sine, cosine) of the norm of the cross product and the dot product"
@@ -211,7 +211,7 @@ def _of_logarithm(sick: Sick) -> str:
 
 
 def _in_one(flow: Flow, maker: int) -> str:
-    """Return how to take a call and the logarithm of its result in one, if there is a way; else nothing."""
+    """Return a function that combines a call and the logarithm of its result, if there is one; else nothing."""
     traits, before = traits_of(flow.events[maker].op), _traits_of_maker(flow, maker)
     if Trait.PROBABILITY in traits:
         return _OF_SOFTMAX if Trait.NORMALISATION in traits else _OF_SIGMOID
@@ -224,14 +224,14 @@ def _in_one(flow: Flow, maker: int) -> str:
 
 
 def _traits_of_maker(flow: Flow, row: int) -> frozenset[Trait]:
-    """Return what the operator does that made the first operand of a call."""
+    """Return the traits of the operator that made the first operand of a call."""
     given = flow.inputs(row)
     made = flow.last_producer(given[0], row) if given else None
     return frozenset() if made is None else traits_of(flow.events[made].op)
 
 
 def _times_itself(sick: Sick) -> bool:
-    """Whether the logarithm is multiplied by what it was taken of, behind sums and differences: ``p * p.log()``."""
+    """Whether the logarithm is multiplied by its operand, possibly through sums and differences: ``p * p.log()``."""
     flow, tensor = sick.flow, sick.tensor
     after = flow.descendants(flow.outputs(sick.row), sick.row, sick.states.made.__contains__).calls
     scaled = (row for row in after if operator(flow.events[row].op).is_a(Trait.SCALING))
@@ -256,7 +256,7 @@ def _dtype(sick: Sick) -> str:
 
 
 def _smaller(flow: Flow, row: int, op: str, name: str) -> str:
-    """Return what to do about numbers that are too large, which steps of an optimizer may have made of small ones."""
+    """Return the fix for numbers that are too large, which optimizer steps may have made of small ones."""
     smaller = (
         "take a smaller learning rate, or clip gradients" if flow.stepped_between(0, row) else f"scale {name} down"
     )

@@ -20,7 +20,7 @@ from .in_forward import Hooks, bad_given, bad_made, hidden_by, hook_case, in_for
 
 
 def behind_transforms(flow: Flow, states: Finiteness, reached: Reached) -> set[int]:
-    """Return the calls of transforms that gave what a walk found to be bad without knowing who made it.
+    """Return the transforms' calls whose bad results a walk found without knowing their origin.
 
     Such a tensor is seen for the first time after the transform, as one of its results.  Beside them those that
     made what the transform was given.
@@ -79,7 +79,7 @@ def _last_stretch(flow: Flow, rows: list[int]) -> set[int]:
 
 
 def in_backward(flow: Flow, run: Run, states: Finiteness | None = None) -> Case | None:
-    """Return the case of the node, or the hook beside one, that made the first bad gradient of finite ones.
+    """Return the case of the node, or the hook on one, that made the first bad gradient from finite ones.
 
     With the ``states`` of tensors, of one that multiplies by what forward had made bad the case of that.
     """
@@ -104,7 +104,7 @@ def in_backward(flow: Flow, run: Run, states: Finiteness | None = None) -> Case 
 
 
 def _poisoned(flow: Flow, states: Finiteness, row: int, run: Run) -> Case | None:
-    """Return the case of what forward had made bad before a call, or in it, and took out of sight too late."""
+    """Return the case of what forward had made bad before a call, or in it, and masked too late."""
     bad = [one for one, state in states.given.get(row, {}).items() if state.bad]
     if not bad:
         return in_forward(flow, states, row, run) if row in states.made else None
@@ -133,7 +133,7 @@ def _poisonous_data(flow: Flow, states: Finiteness, row: int, tensor: int, run: 
 
 
 def in_earlier_backward(flow: Flow, run: Run) -> Case | None:
-    """Return the case of the first bad gradient that ``autograd.grad`` gave and that led to what a run starts from.
+    """Return the case of the first bad gradient that ``autograd.grad`` returned and that a pass depends on.
 
     Whatever it was written into then, as positions and weights are, looks like data that was bad before any call.
     """
@@ -164,7 +164,7 @@ def _is_given_bad(flow: Flow, tensor: int, row: int) -> bool:
 
 
 def _gives_bad(flow: Flow, row: int) -> bool:
-    """Whether what a call made or wrote is not finite."""
+    """Whether a call's result is not finite."""
     return any(state_of(limits).bad for limits in flow.events[row].data.get("range", ()))
 
 
@@ -214,7 +214,7 @@ def _node_case(flow: Flow, states: Finiteness, run: Run, node: int) -> Case:
 
 
 def _is_masked(flow: Flow, row: int) -> bool:
-    """Whether what takes the result of a call, arranged at most, leaves entries out: by a mask, or zeros as factors."""
+    """Whether the user of a call's result drops entries: by a mask, or zeros as factors."""
     arranged = flow.descendants(flow.outputs(row), row, follow=lambda call: flow.does(call, Trait.ARRANGING)).tensors
     for call in {call for one in arranged for call in flow.used_in.get(one, ()) if call > row}:
         data = [one for one in flow.inputs(call) if not flow.has_history(one, call) and not flow.requires_grad(one)]
@@ -234,7 +234,7 @@ def _dtype_of_gradient(flow: Flow, snapshot: Graph, node: int, row: int | None) 
 
 
 def _remedy(flow: Flow, states: Finiteness, row: int | None, name: str, *, masked: str, at_pole: bool) -> str:
-    """Return what to do about a slope without a value; a step without poles only passes on what had grown before."""
+    """Return the fix for an undefined slope; a step without poles only passes on what had grown before."""
     if row is not None and (at_pole or operator(flow.events[row].op).poles):
         return cure(Sick(flow, states, row, masked=masked, slope=True))
     if row is not None and flow.does(row, Trait.SPECTRUM):

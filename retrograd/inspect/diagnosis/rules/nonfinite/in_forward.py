@@ -24,12 +24,12 @@ from .cures import Sick, cure
 # Calls of forward that made a NaN or an infinity of finite values: what they were given, what hides it, the remedy.
 
 _HALF_ASKED = re.compile(r"dtype=torch\.(float16|half|bfloat16)")
-"""How a reduction is told to convert what it is given back to half precision."""
+"""Matches a reduction that converts its result back to half precision."""
 _MARK = "the first bad value is born here"
 
 
 def in_forward(flow: Flow, states: Finiteness, row: int, run: Run) -> Case:
-    """Return the case of a call that bore the first bad value: beyond its dtype, or where it has none."""
+    """Return the case of a call where the first bad value arose: beyond its dtype, or undefined."""
     outputs = flow.events[row].data.get("outputs", [])
     dtype = flow.facts(outputs[0]).dtype if outputs else ""
     if dtype in LARGEST and states.made[row].inf:
@@ -53,7 +53,7 @@ def _overflow_case(flow: Flow, states: Finiteness, row: int, run: Run, dtype: st
 
 
 def _in_float32(flow: Flow, row: int) -> str:
-    """Return how to compute in float32 what overflows: its operands are to be converted, not its result."""
+    """Return how to compute in float32 what overflows: operands must be converted, not the result."""
     event, names = flow.events[row], list(input_names(flow, row))
     converted = listed(f"{operand(name)}.float()" for name in names)
     asked = _HALF_ASKED.search(flow.spelling.text(event.source))
@@ -62,7 +62,7 @@ def _in_float32(flow: Flow, row: int) -> str:
 
 
 def _undefined_case(flow: Flow, states: Finiteness, row: int, run: Run) -> Case:
-    """Return the case of a call that has no finite value for what it was given."""
+    """Return the case of a call that has no finite value for its input."""
     event, made = flow.events[row], states.made[row]
     value = "NaN" if made.nan else made.signs
     hidden = hidden_by(flow, row, states)
@@ -90,13 +90,13 @@ def _summary(flow: Flow, row: int) -> dict[str, Any]:
 
 
 def _where(flow: Flow, row: int) -> str:
-    """Return at which index a bad value stands."""
+    """Return the index of a bad value."""
     index = _summary(flow, row).get("first_bad")
     return f" at index {tuple(index)}" if index else ""
 
 
 def _why(flow: Flow, states: Finiteness, row: int) -> str:
-    """Return what the inputs held."""
+    """Return the values of the inputs."""
     given = states.given.get(row, {})
     source = flow.events[row].source
     infinite = {tensor: state for tensor, state in given.items() if state.inf}
@@ -149,7 +149,7 @@ def bad_made(snapshot: Graph, node: int) -> float:
 
 
 class Hooks:
-    """The hooks that replaced gradients in one backward run of which there is a graph."""
+    """The hooks that replaced gradients in one backward pass that has a graph."""
 
     def __init__(self, flow: Flow, run: Run, spoiled: Callable[[Graph, int], object] = bad_made) -> None:
         """``spoiled`` says whether what a node passed on is what is looked for: not finite, unless it is given."""
@@ -158,7 +158,7 @@ class Hooks:
         self._ran = [event for event in ran if event.data.get("returned") or event.data.get("in_place")]
 
     def before(self, node: int) -> list[Event]:
-        """Return the hooks, one of which makes what arrives at a node something else than was passed on to it."""
+        """Return the hooks that may have changed the gradient before it arrived at a node."""
         sources = self._leading.get(node, ())
         if not sources or any(self._spoiled(self._snapshot, source) for source in sources):
             return []
@@ -169,11 +169,11 @@ class Hooks:
         return [one for one in self._ran if one.data.get("tensor") in tensors or (one.op, one.data.get("node")) in ends]
 
     def within(self, node: int) -> list[Event]:
-        """Return the hooks that a node stands for, which is there to run those of a module."""
+        """Return the hooks that a node runs for a module."""
         return self._of_module() if self._snapshot.op[node] == _OF_MODULES else []
 
     def _of_module(self) -> list[Event]:
-        """Return the backward hooks of modules: which of them a node runs is not told."""
+        """Return the backward hooks of modules: which of them a node runs is unknown."""
         return [event for _, event in self._flow.of_kind("hook", action="registered") if hangs_on(event) == "module"]
 
     def _number(self, node: int) -> int:
@@ -215,7 +215,7 @@ def hook_case(flow: Flow, hooks: list[Event], *, nan: bool) -> Case:
 
 
 def named_hooks(flow: Flow, hooks: list[Event]) -> tuple[str, str, Event]:
-    """Return the name of a hook, what to call it with where it hangs and its line, and its registration.
+    """Return the name of a hook, its description with target and line, and its registration.
 
     Of several it is one, and each is named.
     """
@@ -232,7 +232,7 @@ def _name(hook: Event) -> str:
 
 
 def _in_words(flow: Flow, hook: Event) -> str:
-    """Return what to call a hook: its name, what it hangs on and the line that registered it."""
+    """Return the description of a hook: its name, target and the line that registered it."""
     tensor = hook.data.get("tensor")
     on = f"the {hook.data['type']} module" if "type" in hook.data else "a node"
     on = on if tensor is None else flow.name(tensor, hook.source)

@@ -30,7 +30,7 @@ _GIVE_ALL = "give it all parameters of the model that computes the loss: model.p
 
 @dataclass(frozen=True, slots=True)
 class _Mismatch:
-    """Leaves that get gradients which no optimizer uses, and what the optimizers hold."""
+    """Leaves with gradients that no optimizer uses, and what the optimizers hold."""
 
     missing: list[int]
     stale: list[int]
@@ -92,7 +92,7 @@ def _late(flow: Flow, missing: list[int]) -> bool:
 
 
 def _replaced(flow: Flow, missing: list[int]) -> bool:
-    """Whether an optimizer steps in vain what got gradients before, while as many leaves of the same shapes get them.
+    """Whether an optimizer steps on leaves that got gradients earlier, while as many others of equal shapes get them.
 
     As when a model is built anew from a checkpoint, and the optimizer still holds the one before.
     """
@@ -142,14 +142,14 @@ def _is_born_before_use(flow: Flow, leaf: int) -> bool:
 
 
 def _used_within(flow: Flow, leaf: int, module: str) -> bool:
-    """Whether it is a module that calls what takes a leaf in a graph; what comes after the last loss looks at it."""
+    """Whether a module's call uses a leaf in a graph; what comes after the last loss only reads it."""
     used = [row for row in flow.used_in.get(leaf, ()) if flow.has_node(row) and row < flow.runs[-1].begin]
     scopes = [flow.events[row].data.get("scope", "") for row in used]
     return bool(module and scopes) and all(scope.split("/")[0] == module for scope in scopes)
 
 
 def _taught(flow: Flow, held: dict[int, int]) -> list[int]:
-    """Return the leaves to which gradients go as to what is trained: a step follows that is meant for them.
+    """Return the leaves whose gradients are meant for training: a step follows for them.
 
     It is if the same backward run serves what an optimizer holds, or if nothing else serves the step.  What
     another network gets on the way, as a copy that is asked for derivatives, or when the training is over, is not.
@@ -164,27 +164,27 @@ def _taught(flow: Flow, held: dict[int, int]) -> list[int]:
 
 
 def _meant_to_train(flow: Flow, leaf: int, strangers: set[int], data: set[int]) -> bool:
-    """Whether a leaf that gets gradients is a parameter, or a module's own, that nobody updates by hand."""
+    """Whether a leaf with gradients is a parameter, or a module's own, and not updated manually."""
     own = flow.facts(leaf).parameter or leaf in strangers or (leaf not in data and _goes_on(flow, leaf))
     return own and not updated_by_hand(flow, leaf)
 
 
 def _coordinates(flow: Flow) -> set[int]:
-    """Return what derivatives are taken by within a loss, as by the coordinates of a differential equation: data."""
+    """Return what derivatives are taken with respect to inside a loss, such as coordinates: data."""
     asked = (run.inputs for run in flow.runs if run.began.get("create_graph"))
     taken = {one.leaf for one in taken_gradients(flow) if one.made.began.get("create_graph")}
     return taken.union(*asked)
 
 
 def _exchanged(flow: Flow) -> set[int]:
-    """Return what processes sent each other and is no parameter: its gradient goes back to where it came from."""
+    """Return tensors that processes sent each other and that are not parameters: gradients are sent back."""
     given = (tensor for _, event in flow.of_kind("collective") for tensor in event.data.get("inputs", ()))
     memories = {flow.facts(tensor).storage for tensor in given if not flow.facts(tensor).parameter} - {None}
     return {leaf for leaf in flow.accumulated if flow.facts(leaf).storage in memories}
 
 
 def _goes_on(flow: Flow, leaf: int) -> bool:
-    """Whether a leaf that is no module's takes part in step after step, as only what is to be trained does."""
+    """Whether a leaf outside any module receives gradients in several steps, as only trained ones do."""
     arrivals = flow.accumulated[leaf]
     trained = flow.optimizer_steps[-1] > arrivals[0]  # what only gets gradients after the training is looked at
     return trained and flow.spelling.has_name(leaf) and flow.stepped_between(arrivals[0], arrivals[-1])
@@ -218,7 +218,7 @@ def _case(flow: Flow, mismatch: _Mismatch) -> Case:
 
 
 def _cause(flow: Flow, mismatch: _Mismatch) -> tuple[SourceLine | None, str, str]:
-    """Return the line to blame, what is wrong there, and what to write instead."""
+    """Return the line of the cause, what is wrong there, and the fix."""
     missing, optimizer = mismatch.missing, flow.events[mismatch.optimizer].source
     idle = [leaf for leaf in mismatch.stale if not _runs(flow, leaf)]
     copies = [leaf for leaf in idle if not flow.leading_to([leaf]).isdisjoint(missing)]
@@ -257,7 +257,7 @@ def _puts_in_place(flow: Flow, source: SourceLine | None) -> bool:
 
 
 def _was_forgotten(flow: Flow, mismatch: _Mismatch) -> bool:
-    """Whether the missing leaves were there, and known to their modules, when the last optimizer was made."""
+    """Whether the missing leaves existed, registered in modules, when the last optimizer was made."""
     if not mismatch.unregistered.isdisjoint(mismatch.missing):
         return False
     earliest = 0 if mismatch.stale else -1  # a row of -1 is unknown: beside stale tensors it may have been made since
@@ -265,7 +265,7 @@ def _was_forgotten(flow: Flow, mismatch: _Mismatch) -> bool:
 
 
 def _dead_words(stale: list[int]) -> str:
-    """Return what to add of tensors that an optimizer holds for nothing."""
+    """Return what to add about tensors that an optimizer needlessly holds."""
     if not stale:
         return ""
     return f"; {counted(len(stale), 'tensor')} of that optimizer {'is' if len(stale) == 1 else 'are'} in no graph"

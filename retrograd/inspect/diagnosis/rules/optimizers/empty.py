@@ -36,11 +36,11 @@ def empty_case(flow: Flow) -> Case:
 
 
 _Cause = tuple[str, SourceLine | None, str, str]
-"""Kind, line to blame, what is wrong there, and what to write instead."""
+"""Kind, line of the cause, what is wrong there, and the fix."""
 
 
 def _given(flow: Flow, source: SourceLine | None) -> str:
-    """Return what a line gives an optimizer as parameters, if that is a name."""
+    """Return a line's argument for an optimizer's parameters, if that is a name."""
     statement = flow.spelling.statement(source)
     for call in ast.walk(statement) if statement else ():
         if isinstance(call, ast.Call) and called(call)[:1].isupper():
@@ -51,7 +51,7 @@ def _given(flow: Flow, source: SourceLine | None) -> str:
 
 
 def _read_before(flow: Flow, source: SourceLine | None) -> _Cause | None:
-    """Return the cause if the optimizer was given a generator: read to its end before, as far as the lines tell."""
+    """Return the cause if the argument is a generator that was exhausted before, as far as the lines show."""
     name = _given(flow, source)
     generator, made, used = _generator(flow, name, source)
     if generator is None:
@@ -62,7 +62,7 @@ def _read_before(flow: Flow, source: SourceLine | None) -> _Cause | None:
 
 
 def _all_frozen(flow: Flow) -> _Cause | None:
-    """Return the cause if leaves were frozen, so that a filter for what requires grad may have left none."""
+    """Return the cause if leaves were frozen, so that a filter for ``requires_grad`` may have left none."""
     frozen = [leaf for leaf in range(len(flow.tensors)) if flow.switched_off(leaf) is not None]
     if not frozen:
         return None
@@ -72,7 +72,7 @@ def _all_frozen(flow: Flow) -> _Cause | None:
 
 
 def _unknown(flow: Flow, source: SourceLine | None) -> _Cause:
-    """Return the most likely cause where nothing tells."""
+    """Return the most likely cause if nothing shows it."""
     given = _given(flow, source) or "what it is given"
     why = f"{given} yields nothing; a generator that was read before has nothing left"
     return "optimizer-mismatch", source, why, "give it list(model.parameters())"
@@ -81,7 +81,7 @@ def _unknown(flow: Flow, source: SourceLine | None) -> _Cause:
 def _generator(
     flow: Flow, name: str, source: SourceLine | None
 ) -> tuple[ast.expr | None, SourceLine | None, SourceLine | None]:
-    """Return the generator that a name stands for above a line, where it is made, and what first reads it to its end.
+    """Return the generator assigned to a name above a line, where it is made, and what first exhausts it.
 
     As far as the text above that line was kept.
     """
@@ -105,7 +105,7 @@ def _generator(
 
 
 def empty_groups(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each optimizer with an empty group that steps, beside leaves which nothing else trains."""
+    """Yield a case for each optimizer with an empty group that steps, while other leaves are trained by nothing."""
     left = None
     for optimizer in flow.ledger.optimizers.values():
         if optimizer.steps and (empty := _empty(optimizer)):
@@ -144,7 +144,7 @@ def _case(flow: Flow, optimizer: Optimizer, empty: list[int], leaves: list[int])
 
 
 def twin_optimizers(flow: Flow, untrained: set[int]) -> Case | None:
-    """Return the case of an optimizer that was given what another one has, in place of what nobody trains.
+    """Return the case of an optimizer that got another one's parameters instead of untrained ones.
 
     That is told by what was loaded from nothing, gets gradients in every step, and does not only judge what the held
     tensors give, or feed them.
@@ -160,7 +160,7 @@ def twin_optimizers(flow: Flow, untrained: set[int]) -> Case | None:
 
 
 def _pair(flow: Flow) -> tuple[int, int] | None:
-    """Return the rows that made two optimizers of the same tensors which step in turn."""
+    """Return the events that made two optimizers with the same tensors which step in turn."""
     turns = [flow.events[row].data.get("owner") for row in flow.optimizer_steps]
     for (row, one), (twin, other) in combinations(flow.of_kind("optimizer", action="made"), 2):
         same = held_by(one) and held_by(one) == held_by(other)
@@ -170,14 +170,14 @@ def _pair(flow: Flow) -> tuple[int, int] | None:
 
 
 def _has_a_loss(flow: Flow, leaves: set[int], held: set[int]) -> bool:
-    """Whether gradients for leaves are of a loss of their own: of runs for them alone, or not through what is held."""
+    """Whether gradients for leaves come from a separate loss: of passes for them alone, or not through what is held."""
     reached = (flow.arrivals_in(run).keys() for run in flow.runs if run.accumulates)
     alone = sum(bool(got) and got <= leaves for got in reached) > 1
     return alone or not (feeds(flow, held, leaves) or feeds(flow, leaves, held))
 
 
 def _twins_case(flow: Flow, missing: list[int], made: int, twin: int) -> Case:
-    """Return the case of an optimizer that steps, beside another one, for what that one has."""
+    """Return the case of an optimizer that steps, besides another one, on that one's parameters."""
     optimizer, names = flow.events[made], named(flow, missing)
     held = named(flow, sorted(held_by(optimizer)))
     them = "it" if len(missing) == 1 else "them"

@@ -1,4 +1,4 @@
-"""Networks and lone parameters that feed what an optimizer trains, begin at random, and are in no optimizer at all.
+"""Networks and single parameters that feed what an optimizer trains, begin at random, and are in no optimizer.
 
 A network between what is trained and the loss may judge it, as a critic does, and is never to be trained then.  One
 that comes before has gradients computed in every step for nothing, unless it was forgotten; what was loaded, or is
@@ -20,7 +20,7 @@ from ...text.words import at, named
 
 
 def forgotten(flow: Flow, missing: list[int], held: set[int]) -> Case | None:
-    """Return the case of leaves that get gradients in step after step and that nobody trains, loads or freezes."""
+    """Return the case of leaves with gradients in step after step that nothing trains, loads or freezes."""
     often = {leaf for leaf in missing if len(flow.accumulated[leaf]) > 1}
     networks = (*_networks(flow, often, held), _lone(flow, often, held), _begun_equal(flow, often, held))
     leaves = {leaf for one in networks for leaf in one}
@@ -38,7 +38,7 @@ def used_as_they_are(flow: Flow) -> set[int]:
 
 
 def _networks(flow: Flow, leaves: set[int], held: set[int]) -> list[list[int]]:
-    """Return the leaves of each network that is in training, began at random, and feeds what is held."""
+    """Return the leaves of each network that is in training mode, began at random, and feeds what is held."""
     found, settled = [], used_as_they_are(flow)
     for _, event in flow.of_kind("module"):
         own = held_by(event)
@@ -50,7 +50,7 @@ def _networks(flow: Flow, leaves: set[int], held: set[int]) -> list[list[int]]:
 
 
 def _lone(flow: Flow, leaves: set[int], held: set[int]) -> list[int]:
-    """Return what was made to be trained and belongs to no module, in one network with others that are trained."""
+    """Return parameters outside any module that occur in one network with trained ones."""
     own = set().union(*(held_by(event) for _, event in flow.of_kind("module")))
     beside = held - own
     lone = [leaf for leaf in leaves - own if not loaded(flow, leaf)]
@@ -74,7 +74,7 @@ def _begun_equal(flow: Flow, leaves: set[int], held: set[int]) -> list[int]:
 
 
 def _is_switched_on(flow: Flow, leaf: int, beside: set[int]) -> bool:
-    """Whether the program made a leaf require gradients, which is used before or behind what is trained."""
+    """Whether the program made a leaf require gradients that is used before or after what is trained."""
     switched = (leaf, "requires_grad") in flow.leaf_events or is_born_parameter(flow, leaf)
     return bool(beside) and switched and (feeds(flow, {leaf}, beside) or feeds(flow, beside, {leaf}))
 
@@ -96,7 +96,7 @@ def loaded(flow: Flow, leaf: int) -> bool:
 
 
 def feeds(flow: Flow, leaves: set[int], held: set[int]) -> bool:
-    """Whether what is computed with the first leaves goes into calls of a graph that take the others."""
+    """Whether results computed with the first leaves are used in calls of a graph that use the others."""
     calls = flow.descendants(leaves, follow=flow.has_node).calls
     return any(row in calls for leaf in held for row in _uses(flow, leaf))
 
@@ -111,7 +111,7 @@ def _uses(flow: Flow, leaf: int) -> Iterator[int]:
 
 
 def _case(flow: Flow, leaves: list[int]) -> Case:
-    """Return the case of what one optimizer was not given; a judge that is meant to stay as it is can be frozen."""
+    """Return the case of parameters missing from an optimizer."""
     names, them = named(flow, leaves), "it" if len(leaves) == 1 else "them"
     verb = "gets a gradient" if len(leaves) == 1 else "get gradients"
     made = next(iter(sorted(row for leaf, row in optimizers_served(flow).items() if leaf in leaves)), None)

@@ -16,7 +16,7 @@ from .forgotten_networks import feeds
 
 
 def misgiven(flow: Flow, missing: list[int]) -> Case | None:
-    """Return the case of an optimizer that steps for leaves which nobody holds, and holds others."""
+    """Return the case of an optimizer whose steps follow losses of leaves that no optimizer holds."""
     if (idle := _idle(flow, set(missing))) is not None:
         return _idle_case(flow, missing, idle)
     pair = _doubled(flow, set(missing))
@@ -24,7 +24,7 @@ def misgiven(flow: Flow, missing: list[int]) -> Case | None:
 
 
 def _idle(flow: Flow, missing: set[int]) -> int | None:
-    """Return the row that made an optimizer each of whose steps follows gradients for leaves that nobody holds only."""
+    """Return the event that made an optimizer whose steps follow only gradients of leaves that no optimizer holds."""
     idle: dict[object, bool] = {}
     for event, runs in steps_with_runs(flow):
         reached = {leaf for run in runs for leaf in flow.arrivals_in(run)}
@@ -64,7 +64,7 @@ def misgiven_case(
 
 
 def _doubled(flow: Flow, missing: set[int]) -> tuple[int, int] | None:
-    """Return the rows that made two optimizers of the same tensors, of which one steps for what nobody holds.
+    """Return the events that made two optimizers with the same tensors, one of which steps for unheld leaves.
 
     They take turns, only the steps of the first follow gradients for ``missing``, and those come through what both
     hold, as a generator's come through the critic: it was meant for them, and was given the other's.  What lies
@@ -92,7 +92,7 @@ def take_turns(turns: list[object], one: object, other: object) -> bool:
 
 
 def _doubled_case(flow: Flow, missing: list[int], made: int, twin: int) -> Case:
-    """Return the case of an optimizer that was given what another one has."""
+    """Return the case of an optimizer that got another one's parameters."""
     optimizer, names = flow.events[made], named(flow, missing)
     message = (
         f"the optimizer made{at(optimizer.source)} was given the tensors that the one made"

@@ -90,13 +90,13 @@ def _by_accident(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> 
 
 
 def _within_a_package(flow: Flow, row: int, pair: tuple[int, int]) -> bool:
-    """Whether a package's line compares what its own lines made: it was given neither as it is."""
+    """Whether a package's line compares its own intermediate results, neither passed in unchanged."""
     made = [flow.facts(one).source for one in pair]
     return all(line is not None and line.inside for line in (flow.events[row].source, *made))
 
 
 def _squared(flow: Flow, row: int) -> tuple[int, int] | None:
-    """Return (column, vector) of which a call made a square: shapes (N, 1) and (N,) with the same N > 1."""
+    """Return (column, vector) from which a call made a square: shapes (N, 1) and (N,) with the same N > 1."""
     op = flow.events[row].op
     if len(flow.inputs(row)) < 2 or not is_a(op, Trait.ELEMENTWISE, Trait.LOSS, Trait.DISTANCE):
         return None
@@ -109,7 +109,7 @@ def _squared(flow: Flow, row: int) -> tuple[int, int] | None:
 
 
 def _unexpanded(flow: Flow, tensor: int, row: int) -> int:
-    """Return what a call itself had expanded to the shape of its operands, as losses do, or else the operand."""
+    """Return the operand before a call itself expanded it, as losses do."""
     event = flow.events[row]
     made = last_before(flow.made_in.get(tensor, ()), row)
     one, given = flow.events[made], flow.inputs(made)
@@ -131,7 +131,7 @@ def _subtracts(op: str) -> bool:
 
 
 def _makes_column(flow: Flow, row: int) -> bool:
-    """Whether a call is a view that gives its result the last dimension of one, which what it took had not."""
+    """Whether a call is a view that adds a last dimension of one."""
     given = flow.inputs(row)[:1]
     was_column = bool(given) and flow.facts(given[0]).shape[-1:] == (1,)
     return is_a(flow.events[row].op, Trait.ARRANGING) and not was_column
@@ -163,7 +163,7 @@ def _entries_of(flow: Flow, tensor: int) -> int:
 
 
 def _only_totals(flow: Flow, row: int, pair: tuple[int, int]) -> bool:
-    """Whether what a call made of a column and a vector goes, entry by entry, into sums over all entries alone."""
+    """Whether the result for a column and a vector only goes, entry by entry, into sums over all entries."""
     flat = flow.facts(pair[1]).shape
     square, totals = (*flat, flat[-1]), 0
     todo, seen = [(row, out) for out in flow.events[row].data.get("outputs", ())], {row}
@@ -204,7 +204,7 @@ def _only_added_up(flow: Flow, row: int) -> bool:
 
 
 def _is_a_target(flow: Flow, row: int) -> bool:
-    """Whether what a broadcast added up without history is compared with a vector of predictions, number by number.
+    """Whether a summed broadcast without history is compared with a vector of predictions, element by element.
 
     Distances of pairs are differences themselves.
     """
@@ -228,7 +228,7 @@ def _is_a_target(flow: Flow, row: int) -> bool:
 
 
 def _meets_a_square(flow: Flow, row: int, *operands: int) -> bool:
-    """Whether what a broadcast made meets, entry by entry, a square that was there without its operands.
+    """Whether the result is combined, entry by entry, with a square that was made without its operands.
 
     Distances or weights of pairs are one, and tell that pairs were meant.
     """
@@ -250,7 +250,7 @@ def _meets_a_square(flow: Flow, row: int, *operands: int) -> bool:
 
 
 def _without(flow: Flow, tensor: int, row: int, operands: tuple[int, ...]) -> bool:
-    """Whether a tensor was computed from none of these, nor from what they were computed from."""
+    """Whether a tensor was computed without these tensors and their origins."""
     mine = flow.behind([tensor], row, gradients=False).tensors
     theirs = flow.behind(operands, row, gradients=False).tensors
     return mine.isdisjoint(theirs)
@@ -284,7 +284,7 @@ def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
 
 
 def _flattened(flow: Flow, column: int, name: str) -> str:
-    """Return what to write in place of a column that is to be a vector: what it was made of, if that was one."""
+    """Return the replacement of a column that should be a vector: its origin, if that was one."""
     made = next((row for row in flow.made_in.get(column, ()) if _makes_column(flow, row)), None)
     vector = flow.inputs(made)[0] if made is not None else column
     spelled = flow.events[made].data.get("names", [""])[0] if made is not None else ""

@@ -66,7 +66,7 @@ def _duplicate_case(flow: Flow, row: int, count: int) -> Case:
 
 
 def _adding(name: str, index: str, op: str, *, several: bool, added: bool) -> str:
-    """Return what adds up the values that repeated indices send to one place."""
+    """Return an expression that accumulates the values of repeated indices."""
     if several or op.startswith("index_put"):
         given = index.replace(" and ", ", ") if several else f"{index},"
         return f"index_put(({given}), values, accumulate=True), which adds them up, or make the indices unique"

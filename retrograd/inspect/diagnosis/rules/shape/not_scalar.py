@@ -1,4 +1,4 @@
-"""Backward runs that were refused because what they start from is no scalar."""
+"""Backward passes that failed because their root is not a scalar."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def in_brackets(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """A backward run that did not start because its root is no scalar."""
+    """A backward pass that did not start because its root is not a scalar."""
 
     line: SourceLine | None
     asked: bool
@@ -34,14 +34,14 @@ class _Refused:
     root: int | None
 
     def root_name(self, flow: Flow) -> str:
-        """Return what to call the root: its name, or else how the line spells it."""
+        """Return the name of the root, or else its spelling in the line."""
         if self.root is not None and flow.spelling.has_name(self.root):
             return flow.name(self.root, self.line)
         return self.spelled or ("outputs" if self.asked else "loss")
 
 
 def _refused(flow: Flow) -> _Refused:
-    """Return the run that was refused, as far as the recording or the line of the error tells."""
+    """Return the failed pass, as far as the recording or the line of the error shows it."""
     failed = next((run for run in flow.runs if NOT_SCALAR in run.error), None)
     line = failed.source if failed else flow.error.source if flow.error else None
     text = flow.spelling.text(line)
@@ -52,7 +52,7 @@ def _refused(flow: Flow) -> _Refused:
 
 
 def given_up(flow: Flow) -> bool:
-    """Whether a vector was refused, the program went on, and nothing ever got the gradients of what it was to train.
+    """Whether a vector was rejected, the program continued, and nothing got the gradients of what was to be trained.
 
     Who has other gradients, and no optimizer, tried whether the vector is refused.
     """
@@ -62,7 +62,7 @@ def given_up(flow: Flow) -> bool:
 
 
 def not_scalar_case(flow: Flow) -> Case:
-    """Return the case of a loss that is no scalar."""
+    """Return the case of a loss that is not a scalar."""
     refused = _refused(flow)
     line, root, asked, name = refused.line, refused.root, refused.asked, refused.root_name(flow)
     if root is not None and not asked and (number := _reduced(flow, root)) is not None:
@@ -124,7 +124,7 @@ def _named(flow: Flow, name: str) -> int | None:
 
 
 def _last_result(flow: Flow) -> int | None:
-    """Return what the last recorded call made, if it has several entries and nothing took it."""
+    """Return the result of the last recorded call, if it has several entries and nothing used it."""
     rows = [row for kind in ("operation", "inplace") for row in flow.rows.get(kind, ()) if flow.has_node(row)]
     made = flow.events[max(rows)].data.get("outputs", []) if rows else []
     return next((out for out in made if prod(flow.facts(out).shape) != 1 and not flow.used_in.get(out)), None)

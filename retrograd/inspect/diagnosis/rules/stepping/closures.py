@@ -16,7 +16,7 @@ from ...text.words import at, counted, listed
 
 
 def optimizer_name(flow: Flow, optimizer: Optimizer) -> str:
-    """Return what the program calls an optimizer: the variable that its steps or clearings are called on.
+    """Return the program's name for an optimizer: the variable on which ``step`` or ``zero_grad`` is called.
 
     That of a loop over several of them names none: then the one that it was made as.
     """
@@ -26,7 +26,7 @@ def optimizer_name(flow: Flow, optimizer: Optimizer) -> str:
 
 
 def _called(flow: Flow, optimizer: Optimizer) -> str:
-    """Return what the lines that step or clear an optimizer call it."""
+    """Return the names in lines that step or clear an optimizer."""
     sources = [step.event.source for step in optimizer.steps[:1]]
     sources += [flow.events[row].source for row in optimizer.clears[:1]]
     for source, method in [(source, method) for source in sources for method in ("step", "zero_grad")]:
@@ -36,7 +36,7 @@ def _called(flow: Flow, optimizer: Optimizer) -> str:
 
 
 def assigned(flow: Flow, source: SourceLine | None) -> str:
-    """Return the variable that a line gives what it makes."""
+    """Return the variable to which a line assigns its result."""
     before, equals, _ = flow.spelling.text(source).partition("=")
     name = before.strip()
     return name if equals and name.replace(".", "").replace("_", "").isalnum() else ""
@@ -86,7 +86,7 @@ def closures(flow: Flow) -> Iterator[Case]:
 
 
 def _segments(step: Step) -> Iterator[tuple[int, int, set[int]]]:
-    """Yield for each call of a closure the rows between which it ran, and what it left without a gradient."""
+    """Yield for each call of a closure the range of its events, and which leaves it left without a gradient."""
     before = step.row
     for row, event in step.calls:
         yield before, row, {*event.data.get("without", ()), *event.data.get("zero", ())}

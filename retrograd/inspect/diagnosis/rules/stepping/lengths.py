@@ -1,4 +1,4 @@
-"""How far steps go: not at all, too little, too far, scaled twice."""
+"""Step sizes: zero, too small, too large, scaled twice."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WIDE = ("float32", "float64", "complex64", "complex128")
 
 
 def unmoved(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each optimizer, and each group of one, that leaves what it has as it is."""
+    """Yield a case for each optimizer, and each group, that leaves its parameters unchanged."""
     for optimizer in flow.ledger.optimizers.values():
         leaves = [leaf for leaf in optimizer.leaves if leaf in flow.accumulated and not flow.ledger.moved_by_hand(leaf)]
         idle: dict[int, list[int]] = {}
@@ -52,7 +52,7 @@ def unmoved(flow: Flow) -> Iterator[Case]:
 
 
 def _idle_since(flow: Flow, optimizer: Optimizer, leaf: int) -> int | None:
-    """Return the number of the step from which on the rate of a leaf is zero, if it stays so for a large part of all.
+    """Return the step from which on a leaf's rate is zero, if it stays so for a large part of all steps.
 
     Or next to zero beside what it was.  A single step proves nothing: schedules begin or end at zero.
     """
@@ -73,7 +73,7 @@ def _others(flow: Flow, optimizer: Optimizer, leaf: int) -> bool:
 
 
 def _remedy(optimizer: Optimizer, step: Step, them: str, *, late: bool) -> str:
-    """Return what to write where a rate is zero: another one, or a schedule that gives another one."""
+    """Return the fix for a rate of zero: another rate, or a schedule with another one."""
     line = step.settings_line
     if line is None or line == optimizer.event.source:
         return f"a learning rate above 0, or requires_grad_(False) for {them}, which also saves the time for gradients"
@@ -165,7 +165,7 @@ def _rounded_case(flow: Flow, optimizer: Optimizer, leaves: list[int]) -> Case:
 
 
 def _lost_case(flow: Flow, optimizer: Optimizer, leaves: list[int]) -> Case:
-    """Return the case of one optimizer whose updates do not reach what it updates."""
+    """Return the case of one optimizer whose updates are too small to change its parameters."""
     why = ": the update is written somewhere else, as into a copy."
     remedy = "write the update into the parameter itself, under no_grad: p.sub_(rate * p.grad)"
     return _case(flow, optimizer, leaves, "optimizer-mismatch", (why, remedy))

@@ -1,4 +1,4 @@
-"""Who is stepped, and by which optimizer: never, though frozen, in other turns, in vain."""
+"""What is stepped by which optimizer: never, although frozen, in the wrong turn, without effect."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def never_stepped(flow: Flow) -> Iterator[Case]:
 
 
 def _case(flow: Flow, optimizer: Optimizer, leaves: list[int], runs: list[Run]) -> Case:
-    """Return the case of one optimizer, at the step of another one that is taken in its place if there is one."""
+    """Return the case of one optimizer, at the step of another one in its place if there is one."""
     name, names = optimizer_name(flow, optimizer), named(flow, leaves)
     made, passes = optimizer.event.source, f"{len(runs):,} backward passes"
     instead = _step_instead(flow, optimizer, runs)
@@ -105,7 +105,7 @@ def _step_instead(flow: Flow, optimizer: Optimizer, runs: list[Run]) -> Step | N
 
 
 def moved_frozen(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each optimizer that moves what was frozen before its step.
+    """Yield a case for each optimizer that changes parameters which were frozen before its step.
 
     A step leaves alone what has no ``.grad``; one of zeros, or of a pass before, is a gradient like others.
     """
@@ -120,7 +120,7 @@ def moved_frozen(flow: Flow) -> Iterator[Case]:
 
 
 def _moves(flow: Flow, step: Step, leaf: int) -> bool:
-    """Whether a step moves a leaf that is frozen, by what is left in its ``.grad``."""
+    """Whether a step changes a frozen leaf, because of its remaining ``.grad``."""
     if not step.told or leaf not in step.held or leaf in step.event.data.get("without", ()) or step.leaves_alone(leaf):
         return False
     return flow.switched_off(leaf, step.row) is not None and not flow.ledger.fresh(step, leaf)
@@ -151,7 +151,7 @@ def _moved_frozen_case(flow: Flow, optimizer: Optimizer, moved: dict[int, list[S
 
 
 class _Mixed(NamedTuple):
-    """A step with the pass that was not meant for it, the pass that was, and whom or what the first was for."""
+    """A step with a pass that was not meant for it, the pass that was, and the purpose of the first."""
 
     step: Step
     foreign: Run
@@ -161,7 +161,7 @@ class _Mixed(NamedTuple):
 
 
 def other_turns(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each optimizer whose steps use two losses, of which one is there for something else."""
+    """Yield a case for each optimizer whose steps use two losses, one of which has another purpose."""
     runs = {row: run for run in flow.runs for rows in flow.arrival_rows(run).values() for row in rows}
     for optimizer in flow.ledger.optimizers.values():
         found: list[_Mixed] = []
@@ -182,7 +182,7 @@ def _leaf_of_several(flow: Flow, step: Step) -> int | None:
 
 
 def _mixed(flow: Flow, optimizer: Optimizer, step: Step, runs: dict[int, Run]) -> _Mixed | None:
-    """Return what a step mixes, looked for at the first leaf that it finds several gradients for."""
+    """Return what a step mixes, searched at the first leaf with several gradients for it."""
     leaf = _leaf_of_several(flow, step)
     if leaf is None:
         return None
@@ -202,7 +202,7 @@ def _mixed(flow: Flow, optimizer: Optimizer, step: Step, runs: dict[int, Run]) -
 
 
 def _meant_for(flow: Flow, optimizer: Optimizer, foreign: Run, own: Run) -> Optimizer | None:
-    """Return the optimizer that the first of two passes is there for, and the second is not.
+    """Return the optimizer for which the first of two passes is, and the second is not.
 
     It steps between the two, or what it has feeds the second loss by values that were detached.
     """
@@ -219,7 +219,7 @@ def _meant_for(flow: Flow, optimizer: Optimizer, foreign: Run, own: Run) -> Opti
 
 
 def _searched(flow: Flow, foreign: Run, own: Run) -> int | None:
-    """Return the leaf of no optimizer that the first of two passes gives a gradient which the second's loss is made of.
+    """Return the leaf outside any optimizer that gets a gradient from the first pass and enters the second's loss.
 
     As the input of an attack, or of a map of what a network looks at.
     """
@@ -255,7 +255,7 @@ def _other_turns_case(flow: Flow, optimizer: Optimizer, mixed: _Mixed) -> Case:
 # Steps by hand that make new tensors, which nothing uses, and leave the parameters as they are.
 
 _GRADIENT = ".grad"
-"""How the attribute of a tensor that holds its gradient is spelled."""
+"""The attribute of a tensor that holds its gradient."""
 
 
 def lost_updates(flow: Flow) -> Iterator[Case]:
@@ -323,7 +323,7 @@ def _averages(flow: Flow) -> dict[int, list[int]]:
 
 
 def _read_in(flow: Flow, row: int) -> set[int]:
-    """Return what a call takes that was read from ``.grad``."""
+    """Return a call's operands that were read from ``.grad``."""
     data = flow.events[row].data
     named = zip(data.get("inputs", ()), data.get("names", ()), strict=False)
     return {one for one, name in named if name.endswith(_GRADIENT) or flow.facts(one).name.endswith(_GRADIENT)}
@@ -348,7 +348,7 @@ def _lost(flow: Flow) -> set[int]:
 
 
 def _lost_updates_case(flow: Flow, leaves: list[int], rows: list[int]) -> Case:
-    """Return the case of the leaves that one line computes anew."""
+    """Return the case of the leaves that one line recomputes."""
     event, names = flow.events[rows[-1]], named(flow, leaves)
     count = sum(flow.events[row].source == event.source for row in rows)
     spelled = next(iter(event.data.get("output_names", ())), "")

@@ -1,4 +1,4 @@
-"""Gradients that flow into a target: what a prediction is compared with and that is not to be trained by it."""
+"""Gradients that flow into a target, which a prediction is compared with and which it should not train."""
 
 from __future__ import annotations
 

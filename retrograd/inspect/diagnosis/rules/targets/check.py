@@ -1,4 +1,4 @@
-"""Gradients that flow into a target: what a prediction is compared with and that is not to be trained by it."""
+"""Gradients that flow into a target, which a prediction is compared with and which it should not train."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .learned_weights import learned_weights
 
 KINDS = {"missing-detach": Kind("gradient flows through a target", "warning", Stage.OMISSION)}
 _MATCHING = (Trait.PRODUCT, Trait.LIKENESS)
-"""What measures how alike two results are, among other uses."""
+"""Traits of operators that measure similarity, among other uses."""
 _TRAINED, _OTHER = 1, 2
 """Sorts of leaves."""
 
@@ -92,11 +92,11 @@ def _is_collapsing(flow: Flow, target: int, prediction: int, row: int, calls: se
 
 
 _MEANINGS = (_is_collapsing, takes_itself_as_target, teaches_its_reader)
-"""What makes an operand of a comparison a target, whatever sort of comparison it is."""
+"""Reasons why an operand of a comparison is a target, whatever kind of comparison it is."""
 
 
 def _bootstraps(flow: Flow, target: int, prediction: int, row: int, calls: set[int]) -> bool:
-    """Whether a target is data plus a scaled value of the same parameters, computed alike, at other inputs."""
+    """Whether a target is data plus a scaled value of the same parameters, computed likewise from other inputs."""
     value, added = _value_in(flow, target, row)
     if value is None or value == prediction or are_neighbours(flow, value, prediction, row, calls):
         return False
@@ -114,14 +114,14 @@ def _bootstraps(flow: Flow, target: int, prediction: int, row: int, calls: set[i
 
 
 def _of_the_same(flow: Flow, value: int, leaves: set[int], behind: set[int], row: int) -> bool:
-    """Whether what is behind a value are the leaves of a prediction, and what only chose for it, as an actor does."""
+    """Whether a value depends on the leaves of a prediction, and only on what selected for it, such as an actor."""
     if leaves == behind or not leaves < behind:
         return leaves == behind
     return _of_several(flow, value, row) or behind - leaves <= _of_other_optimizers(flow, leaves)
 
 
 def _of_other_optimizers(flow: Flow, leaves: set[int]) -> set[int]:
-    """Return what is held by optimizers that have none of these leaves."""
+    """Return the parameters of optimizers without these leaves."""
     held = (held_by(event) for _, event in flow.of_kind("optimizer", action="made"))
     return set().union(*(own for own in held if own.isdisjoint(leaves)))
 
@@ -254,14 +254,14 @@ def _one_line_made_both(flow: Flow, row: int) -> bool:
 
 
 def _written(flow: Flow, target: int, row: int) -> str:
-    """Return how the line of a comparison spells its target, as a name or as the call that gives it."""
+    """Return the text of a comparison's target in its line: a name, or the call that returns it."""
     names = dict(zip(flow.inputs(row), flow.events[row].data.get("names", ()), strict=False))
     known = names.get(target, "")
     return known if is_name(known) or is_call(known) else ""
 
 
 def _given_to(flow: Flow, operand: int, row: int) -> int:
-    """Return what a function of several calls was given that an operand of one of its calls was made of."""
+    """Return the argument of a function of several calls from which an operand was computed."""
     event, made = flow.events[row], flow.last_producer(operand, row, gradients=True)
     while made is not None and (flow.events[made].op, flow.events[made].source) == (event.op, event.source):
         operand = flow.inputs(made)[0]

@@ -1,4 +1,4 @@
-"""Advantages that gradients flow through: what an outcome was above expectation only weighs a log-probability."""
+"""Advantages with gradients: the difference between outcome and expectation should only weight a log-probability."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...roles.compared import compared_with_data
 from ...text.words import at, named
 
 _LINEAR = (Trait.LINEAR, Trait.SCALING, Trait.ARRANGING)
-"""What makes an advantage of values and rewards."""
+"""Traits of operators that compute an advantage from values and rewards."""
 
 
 def learned_weights(flow: Flow) -> Iterator[Case]:
@@ -81,14 +81,14 @@ def _is_learned(flow: Flow, weight: int, likelihood: int, row: int, calls: set[i
 
 
 def _weighs_itself(flow: Flow, difference: tuple[int, list[int]], likelihood: int, row: int) -> bool:
-    """Whether what a difference is of is a function of one result that the likelihood was computed from, too."""
+    """Whether a difference depends on the same result from which the likelihood was computed."""
     made, subtracted = difference
     behind = flow.behind([likelihood], row).tensors
     return any(_from_within(flow, one, made, behind) for one in subtracted)
 
 
 def _from_within(flow: Flow, tensor: int, before: int, behind: set[int]) -> bool:
-    """Whether entry by entry a tensor comes from one of those behind; what takes a part of it may be another head."""
+    """Whether a tensor comes, entry by entry, from one of those behind; a part of one may be another head."""
     at_hand: int | None = tensor
     while at_hand is not None:
         if at_hand in behind and not flow.is_leaf(at_hand):

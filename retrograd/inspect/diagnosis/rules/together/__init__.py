@@ -44,7 +44,7 @@ def cases_of(found: Lineup) -> Iterator[Case]:
 
 
 def _nondeterminism(one: OtherResult) -> Case:
-    """Two runs of one program are not the same."""
+    """Return the case of two runs of one program that differ."""
     name = f"{one.name} = {one.op}(...)" if one.name and one.what == "result" else f"{one.op}(...)"
     message = {
         "result": f"{name}{at(one.source)} is the first operation whose result differs between two equal runs",

@@ -16,7 +16,7 @@ from ...text.words import at, in_code, listed
 
 
 def other_graphs(found: Lineup) -> Iterator[Case]:
-    """Yield a case for each way in which the graphs of ranks differ, if not all of these ended well.
+    """Yield a case for each difference between the graphs of ranks, unless all of these ended well.
 
     Each rank works on data of its own, so that graphs may differ; only where one waits for another it matters.
     """
@@ -44,7 +44,7 @@ def _known_unused(replica: Replica) -> set[str | None]:
 
 
 def _by_ranks(parts: list[Partial]) -> list[list[Partial]]:
-    """Return the parameters that the same ranks have a gradient for from the same step on."""
+    """Return the parameters grouped by the ranks that have a gradient for them and the first such step."""
     found: dict[tuple[int, tuple[int, ...]], list[Partial]] = {}
     for part in parts:
         found.setdefault((part.step, part.runs), []).append(part)
@@ -52,7 +52,7 @@ def _by_ranks(parts: list[Partial]) -> list[list[Partial]]:
 
 
 def _partial(found: Lineup, parts: list[Partial]) -> Case:
-    """Parameters take part on some ranks only."""
+    """Return the case of parameters that take part on some ranks only."""
     one = parts[0]
     run = found.runs[one.without[0]].steps[one.step]
     having, lacking = (listed(found.words(numbers)) for numbers in (one.runs, one.without))
@@ -74,7 +74,7 @@ def _partial(found: Lineup, parts: list[Partial]) -> Case:
 
 
 def _used_at(run: Run, part: Partial) -> SourceLine | None:
-    """Return the line of the last call before a step that takes a parameter."""
+    """Return the line of the last call before a step that uses a parameter."""
     numbers = {row for row, facts in enumerate(run.recording.tensors) if plain_name(facts.name) == part.name}
     found = None
     for event in run.recording.events:
@@ -86,7 +86,7 @@ def _used_at(run: Run, part: Partial) -> SourceLine | None:
 
 
 def _difference(found: Lineup, step: int, one: Difference) -> Case:
-    """Ranks did not do the same."""
+    """Return the case of ranks that did not do the same."""
     ranks = listed(found.words(one.runs))
     order = one.what.startswith("order")
     place = one.there or one.here

@@ -19,7 +19,7 @@ from ...text.words import at, listed, parameters
 
 
 def drifting_replicas(found: Lineup) -> Iterator[Case]:
-    """Yield a case for what makes replicas of parameters diverge."""
+    """Yield a case for the cause that makes replicas of parameters diverge."""
     if found.order is not None:
         yield _other_order(found, found.order)
     elif found.alone is not None:
@@ -34,7 +34,7 @@ def drifting_replicas(found: Lineup) -> Iterator[Case]:
 
 
 class _Words(NamedTuple):
-    """Why replicas diverge, and what to do."""
+    """Messages: why replicas diverge, and the fix."""
 
     why: str
     fix: str
@@ -145,7 +145,7 @@ _WORDS = {
 }
 """By the cause that ``drift_causes`` finds; slots are filled from ``DriftedReplicas``."""
 _SEVERITIES: dict[str, Severity] = {"not reduced": "warning", "group of one": "warning", "trained apart": "note"}
-"""Where ranks may be meant to train on their own."""
+"""Severities where ranks may be meant to train independently."""
 
 
 def _drift(found: Lineup, one: DriftedReplicas) -> Case:
@@ -196,7 +196,7 @@ def _other_order(found: Lineup, one: OtherOrder) -> Case:
 
 
 def _unreduced(found: Lineup, gaps: list[NormGap]) -> Iterator[Case]:
-    """Yield the case of gradients that are not the same on all ranks although others have become equal."""
+    """Yield the case of gradients that differ between ranks although others have become equal."""
     replica = found.replicas[0]
     apart = replica.left_alone | sharded_parameters(replica, {gap.name for gap in gaps} - replica.wrapped.keys())
     gaps = [gap for gap in gaps if gap.name not in apart]
@@ -226,7 +226,7 @@ def _unreduced(found: Lineup, gaps: list[NormGap]) -> Iterator[Case]:
 
 # -- parameters that differ between ranks on purpose: parts of a model split over ranks
 _EXCHANGING = frozenset({Shares.PARTS, Shares.SUM, Shares.PAIR})
-"""What gives ranks a part, or a sum, of what others computed; of shared weights copies are gathered, too."""
+"""Collectives that give ranks a part, or a sum, of what others computed; gathering also copies shared weights."""
 
 
 def sharded_parameters(replica: Replica, names: Iterable[str]) -> set[str]:
@@ -241,7 +241,7 @@ def sharded_parameters(replica: Replica, names: Iterable[str]) -> set[str]:
 
 
 def tables(replica: Replica, names: Iterable[str]) -> set[str]:
-    """Return the parameters of which rows are read and no more: each rank may have a table for rows of its own."""
+    """Return the parameters of which only rows are read: each rank may have a table of its own rows."""
     return {
         replica.names[one]
         for one in _tables(replica, {replica.numbers[name] for name in names if name in replica.numbers})

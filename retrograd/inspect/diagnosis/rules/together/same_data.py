@@ -1,4 +1,4 @@
-"""Ranks that all work on the same data: each computes what the others compute, and averaging changes nothing."""
+"""Ranks that all work on the same data: each repeats the others' work, and averaging changes nothing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _where_data_come_from(replica: Replica) -> SourceLine | None:
 
 
 def _beside(line: SourceLine | None, event: Event) -> SourceLine | None:
-    """Return the line of an event in the function that has a line; where it is not called there, its own."""
+    """Return the line of an event in the function that contains a line; its own if it was not called there."""
     frames = (SourceLine(one["file"], one["line"], one["function"]) for one in event.data.get("stack", ()))
     here = (one for one in frames if line is not None and (one.file, one.function) == (line.file, line.function))
     return next(here, event.source)

@@ -1,4 +1,4 @@
-"""Sums over ranks in the forward pass to which every rank adds what belongs into them once: a bias."""
+"""Sums over ranks in the forward pass to which every rank adds a term that belongs in once: a bias."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SAME = (Trait.COPY, Trait.VIEW, Trait.CAST)
 
 
 class _Summand(NamedTuple):
-    """A parameter that a call adds to what ranks then sum up."""
+    """A parameter that a call adds to what ranks then sum."""
 
     bias: str
     others: tuple[str, ...]
@@ -33,7 +33,7 @@ class _Summand(NamedTuple):
 
 
 def summed_biases(found: Lineup) -> Iterator[Case]:
-    """Yield a case for each line that adds a bias, alike on all ranks, to parts that differ and are then summed."""
+    """Yield a case for each line that adds a bias, equal on all ranks, to parts that differ and are then summed."""
     by_rank = [dict.fromkeys(_summands(run)) for run in found.runs]
     equal = equal_at_first(found.replicas)
     lines = set()
@@ -45,7 +45,7 @@ def summed_biases(found: Lineup) -> Iterator[Case]:
 
 
 def _summands(run: Run) -> Iterator[_Summand]:
-    """Yield what one rank adds to values right before a collective of its forward pass sums them up."""
+    """Yield what one rank adds to values right before a collective of its forward pass sums them."""
     made: dict[int, Event] = {}
     tensors = run.recording.tensors
     for event in run.recording.events:
@@ -75,7 +75,7 @@ def _leaves(call: Event | None) -> list[int]:
 
 
 def _adds(call: Event, tensor: int, dimensions: int) -> bool:
-    """Whether a call adds a parameter of one dimension to what it computes of others."""
+    """Whether a call adds a one-dimensional parameter to what it computes from others."""
     inputs = call.data["inputs"]
     last = is_a(call.op, Trait.CONTRACTION) and len(inputs) > 2 and tensor == inputs[2]
     return dimensions == 1 and (last or (is_a(call.op, Trait.ADDITION) and tensor in inputs))

@@ -1,4 +1,4 @@
-"""Ranks that wait for each other in vain: which one does not come, where it is, and what the others wait in."""
+"""Ranks that wait for each other forever: which one does not arrive, where it is, and what the others wait in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOT_ALIKE = {
     "root": "names different ranks as the one that sends or gets",
 }
 _STOPPED = re.compile(r"(?:SIG[A-Z]+|Unfinished)$")
-"""What stands for the type of an exception where a process was stopped, or saved while it waited."""
+"""Matches the type of an exception event for a process that was stopped, or saved while it waited."""
 
 
 def waiting(found: Lineup) -> Iterator[Case]:
@@ -54,7 +54,7 @@ def waiting(found: Lineup) -> Iterator[Case]:
 
 
 def _without_recording(found: Lineup) -> Iterator[Case]:
-    """Yield the case of ranks that failed where they met others of which nothing is left."""
+    """Yield the case of ranks that failed in a collective with others that left no recording."""
     calls = [(number, pending(run) or _lost(run)) for number, run in enumerate(found.runs)]
     call = next((call for _, call in calls if call is not None), None)
     if call is not None:
@@ -74,7 +74,7 @@ def _without_recording(found: Lineup) -> Iterator[Case]:
 
 
 def _lost(run: Run) -> Event | None:
-    """Return what ended a run, if it is that another process is gone."""
+    """Return the error that ended a run, if it says that another process is gone."""
     return run.error if is_lost(run.error) else None
 
 
@@ -133,7 +133,7 @@ def _mismatched(found: Lineup, unmet: UnmatchedCollective) -> Case:
 
 
 def _only_there(found: Lineup, runs: Iterable[int], call: Event | None) -> SourceLine | None:
-    """Return the outermost line around a collective that no other rank is ever seen at: there ways part."""
+    """Return the outermost line around a collective that no other rank reaches: paths diverge there."""
     inside = set(runs)
     others = {
         line
@@ -169,7 +169,7 @@ def _missing(found: Lineup, unmet: UnmatchedCollective) -> Case:
 
 
 def _fewer_steps(found: Lineup, step: int) -> Case:
-    """Some ranks began a backward run for which they wait in vain for the others."""
+    """Return the case of ranks that began a backward pass which others never begin."""
     begun = [number for number, run in enumerate(found.runs) if step < len(run.steps)]
     rest = [number for number in range(len(found.runs)) if number not in begun]
     event = found.runs[begun[0]].steps[step].event
@@ -247,7 +247,7 @@ def _place_of(run: Run, state: str) -> str:
 
 
 def pending(run: Run) -> Event | None:
-    """Return the collective that a run never came back from, if there is one."""
+    """Return the collective from which a run never returned, if there is one."""
     calls = (event for event in reversed(run.recording.events) if event.kind == "collective")
     return next((event for event in calls if event.data.get("pending") or event.data.get("error")), None)
 
