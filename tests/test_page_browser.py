@@ -310,6 +310,26 @@ def test_findings_lead_to_their_nodes(chromium: Browser, tmp_path: Path) -> None
     quiet(chromium)
 
 
+def test_findings_are_walked_by_a_key_and_their_paths_have_no_gap(chromium: Browser, tmp_path: Path) -> None:
+    """A key shows one finding after the other; what a call made beside the node of its name is on the path, too."""
+    made = snapshot([("Nll", ""), ("LogSoftmax", ""), ("Mm", ""), ("Relu", "")], [(0, 1), (1, 2), (2, 3)])
+    made.source, made.call = [SourceLine("a.py", line, "f") for line in (9, 9, 5, 4)], ["loss", "inner", "mm", "relu"]
+    path = {"path": ["relu at a.py:4", "mm at a.py:5", "loss at a.py:9"]}
+    findings = (
+        Finding("chain", "it is cut", marks=(Mark(0, 3),), evidence=path),
+        Finding("nan", "it is NaN", marks=(Mark(0, 2),)),
+    )
+    chromium.open(write(tmp_path, made, findings=findings))
+    chromium.press("f")
+    assert data(chromium, "way") == "4"
+    assert text(chromium, "say") == "Finding 1 of 2: it is cut"
+    chromium.press("f")
+    assert text(chromium, "say") == "Finding 2 of 2: it is NaN"
+    chromium.press("f", "F")
+    assert "it is NaN" in text(chromium, "say")
+    quiet(chromium)
+
+
 def test_a_long_name_leaves_room_for_the_shape(chromium: Browser, tmp_path: Path) -> None:
     """In the outline the name of a parameter ends before its shape, however long it is and wherever its dots are."""
     made = network()

@@ -17,8 +17,9 @@ import retrograd as rg
 from retrograd.cli import samples
 from retrograd.errors import UsageError
 from retrograd.inspect.findings import Finding, Mark
-from retrograd.inspect.graphs.graph import Graph
+from retrograd.inspect.graphs.graph import Cut, Graph
 from retrograd.inspect.output import save
+from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import Recording
 from retrograd.inspect.render import RenderOptions, renderer_for
 from retrograd.inspect.render.marks import carried
@@ -300,3 +301,14 @@ def test_cards_of_a_module_that_is_called_twice_say_the_same() -> None:
 
     assert len(groups(text, "scope")) == 3
     assert [words.count("block") for words in said] == [1] * 2 + [0] + [1] * 2 + [0]
+
+
+def test_what_was_cut_off_before_a_layer_stands_outside_of_it() -> None:
+    """A layer of one operator stays a card although its input was detached, and the detached value is seen."""
+    graph = snapshot([("Sum", "net"), ("Convolution", "net/conv")], [(0, 1)])
+    graph.cuts = [Cut(1, "detach", SourceLine("t.py", 4, "f"), -1)]
+    text = rendered("svg", graph)
+
+    assert len(groups(text, "ghost")) == 2  # the card and its entry in the legend
+    assert not groups(text, "closed")
+    assert "net/conv" not in {frame.findtext(f"{SVG}title", "").split()[0] for frame in groups(text, "scope")}

@@ -91,7 +91,10 @@ def _is_one_layer(folded: Folded, number: int) -> bool:
     scope = folded.scopes[number]
     if scope.kind != "module" or scope.children or len(scope) > _LAYER:
         return False
-    return folded.class_of(number) in {folded.operator(atom) for atom in range(scope.begin, scope.end)} - {""}
+    atoms = range(scope.begin, scope.end)
+    if any(folded.original.kind[folded.heads[atom]] == "ghost" for atom in atoms):
+        return False  # what ends a gradient is to be seen
+    return folded.class_of(number) in {folded.operator(atom) for atom in atoms} - {""}
 
 
 def expand(folded: Folded, chosen: Opening, paths: Iterable[str]) -> None:

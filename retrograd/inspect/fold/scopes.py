@@ -162,14 +162,20 @@ def _name(scope: Scope) -> str:
 
 
 def _paths(folded: Folded, modules: bool, functions: bool) -> list[str]:
-    """Return the path of every atom; a leaf with an atom of its own has the path of the operator before it."""
+    """Return the path of every atom; a leaf with an atom of its own has the path of the operator before it.
+
+    What was cut off stands outside of a layer of one operator that took it: it was made before.
+    """
     paths = inferred_paths(folded) if modules else None
     if paths is None:
         paths = _recorded_paths(folded, modules, functions)
-    kind = folded.original.kind
-    for atom, node in enumerate(folded.heads):
-        if atom and kind[node] in ("leaf", "ghost"):
+    kinds = [folded.original.kind[node] for node in folded.heads]
+    operators = Counter(path for path, kind in zip(paths, kinds, strict=True) if kind not in ("leaf", "ghost"))
+    for atom, kind in enumerate(kinds):
+        if atom and kind in ("leaf", "ghost"):
             paths[atom] = paths[atom - 1]
+        if atom and kind == "ghost" and operators[paths[atom]] == 1:
+            paths[atom] = paths[atom].rpartition("/")[0]
     return paths
 
 

@@ -51,6 +51,7 @@ const KEYS = [
   ["a", "all blocks of a repeat, or one", { a: () => toggleAll() }],
   ["/", "search with a regular expression; Enter and Shift+Enter walk", { "/": () => search.focus() }],
   ["n N", "next and previous match", { n: () => nextMatch(1), N: () => nextMatch(-1) }],
+  ["f F", "next and previous finding, with its path from cause to victim", { f: () => nextFinding(1), F: () => nextFinding(-1) }],
   ["p", "path from the loss to the selected node", { p: () => showWay(state.way ? -1 : state.chosen) }],
   ["1 … 5", "without gradient, NaN or infinity, zero, slowest, largest; 6 all", {
     1: filterKey(1), 2: filterKey(2), 3: filterKey(3), 4: filterKey(4), 5: filterKey(5), 6: filterKey(0),

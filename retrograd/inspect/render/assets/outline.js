@@ -51,11 +51,19 @@ function unreachedList(names) {
 
 // A finding leads to its node, with the way from cause to victim lit.
 function showFinding(number) {
+  state.finding = number;
   const finding = state.data.findings[number], [mark] = [...marksHere(finding), ...finding.marks];
   if (mark && mark[0] !== state.step) showStep(mark[0]);
   choose(mark && mark[1] < state.graph.nodes ? mark[1] : -1, true);
   light(wayOfFinding(finding));
   if (!mark) describeFinding(finding);
+}
+
+function nextFinding(by) {
+  const count = state.data.findings.length;
+  if (!count) { say("No findings"); return; }
+  showFinding(((state.finding ?? (by > 0 ? -1 : 0)) + by + count) % count);
+  say(`Finding ${state.finding + 1} of ${count}: ${state.data.findings[state.finding].message}`);
 }
 
 // A list that shows its beginning, and more when asked.

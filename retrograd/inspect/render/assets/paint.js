@@ -91,9 +91,13 @@ function paintAccent(context, scale) {
   const links = way ? linksOfWay(way) : scene.isOpen(card) ? [] : linksAt(card);
   context.strokeStyle = looks.colours.root;
   context.lineWidth = way ? Math.max(3, 2.5 / scale) : Math.max(2.2, 1.4 / scale);
-  context.beginPath();
-  for (const link of links) traceCurve(context, linkPoints(scene, link));
-  context.stroke();
+  for (const [group, dash] of [[links.filter((link) => !isCut(link)), []], [links.filter(isCut), [5, 4]]]) {
+    context.setLineDash(dash);
+    context.beginPath();
+    for (const link of group) traceCurve(context, linkPoints(scene, link));
+    context.stroke();
+  }
+  context.setLineDash([]);
 }
 
 function paintBorder(context, scale) {

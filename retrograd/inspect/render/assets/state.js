@@ -12,6 +12,7 @@ const state = {
   chosen: -1,        // thing
   lit: null,         // per card: 1 when search, filter or path let it stand out; null when nothing is asked
   way: null,         // nodes from the loss to a chosen one
+  finding: null,     // number of the finding that was shown last
   notes: new Map(),  // atom -> what findings say on its card: severity and lines of each
   hover: [],         // lines under the pointer
   matches: [],

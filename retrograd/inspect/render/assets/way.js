@@ -1,8 +1,8 @@
 // ---- way: the shortest way of a gradient from the loss to a node.
 
-function wayTo(node) {
+function wayTo(node, starts = state.graph.roots.map(([root]) => root)) {
   const { graph } = state, from = new Int32Array(graph.nodes).fill(-2), queue = [];
-  for (const [root] of graph.roots) if (from[root] === -2) { from[root] = -1; queue.push(root); }
+  for (const start of starts) if (from[start] === -2) { from[start] = -1; queue.push(start); }
   for (let at = 0; at < queue.length && from[node] === -2; at++) {
     for (const edge of graph.down.row(queue[at])) {
       const target = graph.edges.target[edge];
@@ -14,6 +14,9 @@ function wayTo(node) {
   for (let at = node; at >= 0; at = from[at]) way.push(at);
   return way.reverse();
 }
+
+// A way with all that lies between its nodes: a call may have made several, of which one has its name.
+const unbroken = (way) => way.flatMap((node, at) => (at ? wayTo(node, [way[at - 1]])?.slice(1) ?? [node] : [node]));
 
 // Let the nodes of a way and the lines between them stand out.
 function light(way) {
@@ -27,7 +30,7 @@ function light(way) {
 function wayOfFinding(finding) {
   const { graph } = state, named = callsOnWay(finding).flatMap(({ nodes }) => nodes);
   const [first, ...others] = [...new Set(marksHere(finding).map(([, node]) => node))].filter((node) => node < graph.nodes);
-  if (named.length) return named.reverse();
+  if (named.length) return unbroken(named.reverse());
   if (first === undefined) return null;
   return others.length ? [first, ...others] : wayTo(first);
 }
