@@ -133,6 +133,40 @@ def test_sums_that_a_step_does_not_wait_for() -> None:
     assert "is asynchronous" in found.message
 
 
+def test_sums_in_hooks_that_a_step_does_not_wait_for() -> None:
+    """A hook after accumulation runs when the gradient is there, though the pass notes leaves only when it ends."""
+    sums = reduced(*NAMES)
+    for one in sums:
+        one.data.update(asynchronous=True, run=0)
+    ran = [Event("hook", "post-accumulate", data={"action": "ran", "tensor": one, "run": 0}) for one in (0, 1)]
+    arrivals = [Event("accumulate", source=line(7), data={"tensor": one, "run": 0}) for one in (0, 1)]
+    extra = [sums[0], ran[0], sums[1], ran[1], *arrivals]
+    (found,) = told(*(rank(n, dict.fromkeys(NAMES, PARTED[n]), *extra) for n in range(2)))
+
+    assert (found.kind, found.line) == ("unreduced-gradient", 5)
+    assert "is asynchronous" in found.message
+
+
+def test_a_round_in_which_one_rank_left_a_collective_out() -> None:
+    """The other waits for it at the end; said is the round, by the line that ran twice between two calls."""
+    ranks = []
+    for number in range(2):
+        one = rank(number, dict.fromkeys(NAMES, ALIKE))
+        for turn in range(6):
+            one.events.append(Event("operation", "mul", line(20), {"inputs": [], "outputs": []}))
+            if (number, turn) != (1, 3):
+                data = {"group": 0, "sequence": sum(event.op == "all_reduce" for event in one.events), "inputs": [0]}
+                one.events.append(Event("collective", "all_reduce", line(22), {**data, "shapes": [[2]]}))
+        ranks.append(one)
+    ranks[0].events[-1].data["error"] = "Connection closed by peer"
+    lost = {"type": "RuntimeError", "message": "[gloo/transport/tcp/pair.cc:537] Connection closed by peer"}
+    ranks[0].events.append(Event("error", source=line(22), data=lost))
+    (found,) = (one for one in told(*ranks) if one.kind == "rank-divergence")
+
+    assert found.line == 20
+    assert "rank 1 left it out once after 3 calls, when train.py:20 ran twice" in found.message
+
+
 def test_a_rank_of_which_nothing_is_left() -> None:
     """Who lost it says where, and not that a call of its own went wrong."""
     left = rank(0, dict.fromkeys(NAMES, ALIKE))

@@ -196,7 +196,7 @@ def _untimely(drift: Drift, names: Sequence[str]) -> Cause | None:
     timely = [row for row in rows if row in window]
     if timely and one.events[timely[-1]].op == "reduce":
         return drift.cause("reduced to one", one.events[timely[-1]].source, names, detail="reduce")
-    arrived = [row for row, event in one.of_kind(window, "accumulate") if event.data.get("tensor") == number]
+    arrived = list(_arrivals(one, window, number))
     last = one.events[(timely or rows)[-1]]
     step = one.events[one.held[names[0]][drift.step].row]
     if arrived and not any(row > arrived[0] for row in timely):
@@ -208,6 +208,21 @@ def _untimely(drift: Drift, names: Sequence[str]) -> Cause | None:
     if last.data.get("group_size", 0) < (one.run.recording.world_size or 0):
         return drift.cause("small group", last.source, names, detail=last.op)
     return None
+
+
+def _arrivals(one: Replica, window: range, number: int) -> Iterator[int]:
+    """Yield the rows at which gradients of a leaf have arrived: before its hooks ran, whose events come first."""
+    hooked: dict[int | None, int] = {}
+    before = window.start
+    for row, event in one.of_kind(window, "backward", "hook", "accumulate"):
+        ours, run = event.data.get("tensor") == number, event.data.get("run")
+        if event.kind == "accumulate":
+            if ours:
+                yield hooked.pop(run, row)
+            continue
+        if ours and event.op == "post-accumulate" and event.data.get("action") == "ran":
+            hooked.setdefault(run, before)
+        before = row
 
 
 def copied(drift: Drift) -> Cause | None:

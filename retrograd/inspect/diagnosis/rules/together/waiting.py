@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
 
 from ....lineup.collective_order import UnmatchedCollective, sizes_text
 from ....lineup.endings import is_lost
@@ -16,7 +19,7 @@ from ....program.syntax import parsed
 from ....program.texts import plain_lines
 from ....recording.events import Event
 from ...base import Case
-from ...text.words import at, listed
+from ...text.words import at, counted, listed, place
 
 _NOT_ALIKE = {
     "operation": "is not the same operation on all ranks",
@@ -156,16 +159,54 @@ def _missing(found: Lineup, unmet: UnmatchedCollective) -> Case:
     own = _only_there(found, unmet.having, call)
     inside = _called(call.source, own if own is not None else next(iter(_frames(call)[1:]), None))
     waits = f"{listed(found.words(unmet.having))} wait{'s' * (len(unmet.having) == 1)}"
+    skip = next(filter(None, (_skipped(found.runs[number], call) for number in unmet.lacking)), None)
     lacking = f"{listed(found.words(unmet.lacking))}, which never call{'s' * (len(unmet.lacking) == 1)} it"
+    where = _doing(found, unmet.lacking)
+    less = f": {where}" if skip is None else f" so often: {skip.words()}; {where}"
     return Case(
         kind="rank-divergence",
-        message=f"{waits} in {call.op}{_of_tensors(call)}{at(call.source)}{inside} for {lacking}: "
-        f"{_doing(found, unmet.lacking)}.",
+        message=f"{waits} in {call.op}{_of_tensors(call)}{at(call.source)}{inside} for {lacking}{less}.",
         remedy=f"call {call.op} on every rank of the group, outside of conditions that depend on the rank or its data",
-        source=own or call.source,
+        source=own or call.source if skip is None else skip.leaving or skip.line,
         op=call.op,
         evidence=unmet.to_plain(),
     )
+
+
+class _Skipped(NamedTuple):
+    """A collective in a loop that a rank left out in one round."""
+
+    rank: str
+    number: int
+    """How often it had called the collective before."""
+    line: SourceLine
+    """A line of the loop that ran twice before the next call."""
+    leaving: SourceLine | None
+    """The one ``continue`` or ``break`` of the loop."""
+
+    def words(self) -> str:
+        """Say it: ``rank 1 left it out once after 7 calls, when train.py:21 ran twice (train.py:24 may skip it)``."""
+        way = f" ({place(self.leaving)} may skip it)" if self.leaving else ""
+        after = f"{self.rank} left it out once after {counted(self.number, 'call')}"
+        return f"{after}, when {place(self.line)} ran twice{way}"
+
+
+def _skipped(run: Run, call: Event) -> _Skipped | None:
+    """Return the round of a loop in which a rank left out a collective: between two calls lines ran twice, not once."""
+    events = run.recording.events
+    rows = [row for row, event in enumerate(events) if (event.op, event.source) == (call.op, call.source)]
+    rounds = [Counter(filter(None, (one.source for one in events[low:high]))) for low, high in pairwise(rows)]
+    if len(rounds) < 3:  # what is usual is seen in two others
+        return None
+    usual = {line: min(one[line] for one in rounds) for line in set.intersection(*map(set, rounds))}
+    twice = [{line for line, count in usual.items() if one[line] >= 2 * count} for one in rounds]
+    odd = [number for number, lines in enumerate(twice) if lines]
+    if len(odd) != 1:
+        return None
+    lines = [event.source for event in events[rows[odd[0]] :] if event.source in twice[odd[0]]]
+    beside = (line for line in lines if line and call.source and line.function == call.source.function)
+    line = next(beside, None) or next(filter(None, lines))
+    return _Skipped(run.name, odd[0] + 1, line, _leaving_around(call.source)[0])
 
 
 def _fewer_steps(found: Lineup, step: int) -> Case:
