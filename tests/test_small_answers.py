@@ -38,6 +38,23 @@ def _loaded(t: Any, assign: bool) -> list[Any]:
     return seen
 
 
+def _places(t: Any) -> Any:
+    return t.tensor([[0.0, float("nan"), 1.0], [0.0] * 3, [2.0, 0.0, 0.0]]).to_sparse_csr()
+
+
+def _sampled(t: Any, **numbers: float) -> list[Any]:
+    """A product at the places of a matrix, and the gradients of its factors."""
+    a, b = t.arange(6.0).reshape(3, 2).requires_grad_(), t.arange(6.0).reshape(2, 3).requires_grad_()
+    found = t.sparse.sampled_addmm(_places(t), a, b, **numbers).to_dense()
+    return [found.detach(), *t.autograd.grad(found[0, 2] + found[2, 0] * 3, (a, b))]
+
+
+def _scaled(t: Any, **named: Any) -> Any:
+    """The product of two matrices of eight bits with scales."""
+    a, b = (t.arange(16.0 * 32).reshape(16, 32).sub(n).div(n).sin().to(t.float8_e4m3fn) for n in (9, 50))
+    return t._scaled_mm(a, b.t(), t.tensor(2.0), t.tensor(0.5), **named)
+
+
 def _image(t: Any) -> Any:
     return t.rand(2, 3, 4, 5).to(memory_format=t.channels_last)
 
@@ -178,6 +195,17 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
             lambda t, c, x: c.hypot(x),
         )
     ],
+    # products
+    "at the places of a matrix": lambda t: _sampled(t, beta=0.5, alpha=2.0),
+    "at the places of one of NaN": lambda t: _sampled(t, beta=0.0),
+    "of other sizes than the places": lambda t: t.sparse.sampled_addmm(_places(t), t.ones(2, 2), t.ones(2, 2)),
+    "of other sizes than each other": lambda t: t.sparse.sampled_addmm(_places(t), t.ones(3, 2), t.ones(3, 3)),
+    "at no places": lambda t: t.sparse.sampled_addmm(t.eye(2), t.ones(2, 2), t.ones(2, 2)),
+    **{
+        f"eight bits, {kind}": lambda t, kind=kind: _scaled(t, out_dtype=kind and getattr(t, kind)).float()
+        for kind in (None, "float32", "bfloat16")
+    },
+    "eight bits and a bias": lambda t: _scaled(t, bias=t.arange(16.0), out_dtype=t.float32),
     # refused for want of a kernel, or of a device
     **{
         f"uint16 {name}": question
@@ -228,7 +256,11 @@ def _answer(engine: Any, question: Callable[[Any], Any]) -> Any:
         engine.set_warn_always(False)
     return [
         value,
-        *(f"{w.category.__name__}: {_words(w.message)}" for w in caught if "torch.jit" not in str(w.message)),
+        *(
+            f"{w.category.__name__}: {_words(w.message)}"
+            for w in caught
+            if not re.search("torch.jit|is in beta state", str(w.message))
+        ),
     ]
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.dtypes import scalar_name
 from ..core.registry import F
 from ..methods import FUNCTIONS
 from ..tensors.convert import dims_given
 from ..tensors.tensor import Tensor
+from .compressed import CompressedTensor
 from .coo import SparseTensor
-from .creating import empty
+from .creating import empty, sparse_csr_tensor
 
 
 def sparse_mm(sparse: Any, dense: Any, reduce: str | None = None) -> Any:
@@ -69,6 +71,32 @@ def smm(input: Any, mat: Any) -> Any:  # noqa: A002
 def spmm(input: Any, mat2: Any) -> Any:  # noqa: A002
     """``mm`` under the name that it has for sparse matrices."""
     return F.mm(input, mat2)
+
+
+def sampled_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:  # noqa: A002
+    """``beta * input + alpha * (mat1 @ mat2)`` at the places of the CSR matrix ``input``, and nowhere else."""
+    if not isinstance(input, CompressedTensor):
+        raise NotImplementedError(
+            "Could not run 'aten::sparse_sampled_addmm': input must be a CSR matrix, as to_sparse_csr() makes it"
+        )
+    _check_sampled(input, mat1, mat2)
+    rows, columns = input.places()
+    values = (mat1.index_select(0, rows) * mat2.index_select(1, columns).t()).sum(1) * alpha + input.values() * beta
+    return sparse_csr_tensor(input.crow_indices(), input.col_indices(), values, tuple(input.shape))
+
+
+def _check_sampled(input: Any, mat1: Any, mat2: Any) -> None:  # noqa: A002
+    if mat1.dtype != mat2.dtype:
+        first, second = (scalar_name(m._sig.numpy) for m in (mat1, mat2))
+        raise RuntimeError(
+            f"sampled_addmm: Expected mat1 and mat2 to have the same dtype, but got {first} and {second}"
+        )
+    (n, k), (other_k, m) = mat1.shape, mat2.shape
+    if k != other_k:
+        raise RuntimeError(f"sampled_addmm: mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {other_k}x{m})")
+    for dim, name, size in ((-2, "mat1", n), (-1, "mat2", m)):
+        if input.shape[dim] != size:
+            raise RuntimeError(f"sampled_addmm: self.shape[{dim}] must match {name}.shape[{dim}]")
 
 
 for _method in (smm, sspaddmm):

@@ -10,7 +10,7 @@ import numpy as np
 from ...calls.out_rules import Out
 from ...calls.refusals import refuse, refuse_kind
 from ...core.base import wrap
-from ...core.narrow import kind_of
+from ...core.narrow import is_eight_bits, kind_of
 from ...core.registry import F
 from ...ops.indexing.functions import indexing
 from ...ops.layers.functions import native
@@ -127,6 +127,24 @@ def _weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
 def _adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:  # noqa: A002
     """``adaptive_avg_pool2d``."""
     return NAMESPACES["nn.functional"]["adaptive_avg_pool2d"](input, output_size)
+
+
+@public("_scaled_mm", method=False, out=True)
+def _scaled_mm(
+    input: Any, mat2: Any, scale_a: Any, scale_b: Any, bias: Any = None, scale_result: Any = None,  # noqa: A002
+    out_dtype: Any = None, use_fast_accum: bool = False,
+) -> Any:  # fmt: skip
+    """The product of two matrices of eight bits, each times its scale, in another dtype; as on the CPU, PyTorch does
+    not look at ``scale_result``."""
+    for place, operand in enumerate((input, mat2), 1):
+        refuse(operand.dim() != 2, f"mat{place} must be a matrix")
+    (n, k), (other_k, m) = input.shape, mat2.shape
+    refuse(k != other_k, f"mat_a and mat_b shapes cannot be multiplied ({n}x{k} and {other_k}x{m})")
+    if not (is_eight_bits(input._sig.numpy) and is_eight_bits(mat2._sig.numpy)):
+        raise ValueError("Invalid scaling configuration.\n- a and b should be float8, scales should be float")
+    found = F.mm(input.float(), mat2.float()) * (scale_a * scale_b)
+    found = found if bias is None else found + bias.float()
+    return found.to(input.dtype if out_dtype is None else out_dtype)
 
 
 # -- pieces
