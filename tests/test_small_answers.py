@@ -38,6 +38,19 @@ def _loaded(t: Any, assign: bool) -> list[Any]:
     return seen
 
 
+def _registered(t: Any) -> list[str]:
+    """The names under which a module that counts its parameters is given some."""
+
+    class Counting(t.nn.Linear):  # type: ignore[misc]
+        def register_parameter(self, name: str, param: Any) -> None:
+            self.__dict__.setdefault("names", []).append(name)
+            super().register_parameter(name, param)
+
+    made = Counting(1, 1, bias=False)
+    made.weight = t.nn.Parameter(t.ones(1, 1))
+    return [*made.names, *made.state_dict()]
+
+
 def _places(t: Any) -> Any:
     return t.tensor([[0.0, float("nan"), 1.0], [0.0] * 3, [2.0, 0.0, 0.0]]).to_sparse_csr()
 
@@ -238,6 +251,9 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     # containers
     "a part of a sequence": lambda t: _sliced(t)(t.ones(1)),
     "a sequence made longer": lambda t: (_sliced(t) + t.nn.Sequential(t.nn.Tanh())).training,
+    "parameters named as paths": lambda t: t.nn.ParameterDict().__setitem__("a.b", t.ones(1)),
+    "parameters named as methods": lambda t: setattr(t.nn.Module(), "forward", t.nn.Parameter(t.ones(1))),
+    "told of parameters": lambda t: _registered(t),
     "a loss with a distance": lambda t: repr(t.nn.TripletMarginWithDistanceLoss()),
     "nonzero_static": lambda t: t.nonzero_static(t.ones(2), size=-1),
 }

@@ -21,11 +21,15 @@ def _take_in(module: Module, table: str, name: str, value: Any) -> None:
     if known is None:
         raise AttributeError(f"cannot assign {_BEFORE[table]} before Module.__init__() call")
     module.__dict__.pop(name, None)
-    value = hooked.registered(module, table, name, value)
+    if table == "_modules":
+        value = hooked.registered(module, table, name, value)
     for other in ("_buffers", "_parameters", "_modules"):
         if other != table:
             module.__dict__.get(other, {}).pop(name, None)
-    known[name] = value
+    if table == "_parameters":  # which a subclass may have written anew
+        module.register_parameter(name, value)
+    else:
+        known[name] = value
 
 
 def _leave_empty(module: Module, table: str, name: str, value: Any) -> None:

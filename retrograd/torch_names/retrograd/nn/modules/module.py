@@ -13,6 +13,7 @@ from ..hooked import (
     register_module_parameter_registration_hook,
 )
 from ..module import Module
+from ..module_state import _IncompatibleKeys as _IncompatibleKeys
 
 _global_forward_pre_hooks, _global_forward_hooks = _GLOBAL["_forward_pre_hooks"], _GLOBAL["_forward_hooks"]
 _global_backward_pre_hooks, _global_backward_hooks = _GLOBAL["_backward_pre_hooks"], _GLOBAL["_backward_hooks"]
