@@ -66,7 +66,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(_missing(name))
 
 
-@functools.cache  # once: later the names here may be wrappers that tell dispatch modes, which must stay
+@functools.cache  # once: later the names here may be wrappers that notify dispatch modes, which must stay
 def _load_face() -> None:
     """Load the engine and add its names to this module, where later look-ups find them."""
     face = importlib.import_module(f"{__name__}._face")

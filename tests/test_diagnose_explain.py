@@ -20,7 +20,7 @@ for _ in range(3):
     opt.step()
 """,
         ("zero-gradient", 2, "3 backward passes"),
-        "no rule tells the cause",
+        "no rule knows the cause",
     ),
     "an optimizer that is never stepped": (
         """import torch

@@ -94,7 +94,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> Reco
     outputs = results.plan(asked["output"], asked["fmt"] if asked["output"] else None, launch)
     options = render_options(asked)
     if asked["color_by"] in _OF_CALLS and ctx.get_parameter_source("level") is ParameterSource.DEFAULT:
-        asked["level"] = LEVELS[-1]  # what PyTorch's nodes keep is told by the calls that made them
+        asked["level"] = LEVELS[-1]  # what PyTorch's nodes save is known from the calls that made them
     results.check_drawable(outputs, options, asked["level"])
     if asked["children"]:
         results.refuse_one_stream(asked["output"])

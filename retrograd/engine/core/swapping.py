@@ -13,7 +13,7 @@ _SLOTS: Final = ("__dict__", "_array", "_fn", "_meta", "_sig")
 def swap_tensors(t1: Any, t2: Any) -> None:
     """Exchange class, attributes, memory, gradient and history of two tensors; names in programs stay where they are.
 
-    ``RuntimeError`` for one to which weak references exist, since they would tell of the other one. Graphs that were
+    ``RuntimeError`` for one to which weak references exist, since they would refer to the other one. Graphs that were
     recorded before no longer reach the leaves that they were recorded with: running them back is refused.
     """
     for name, t in (("t1", t1), ("t2", t2)):

@@ -86,7 +86,7 @@ _SLOTS = ("__weakref__", "_extra", "_number", "_pending", "_sigs")
 class GraphNode:
     """Base class of all nodes of the backward graph.
 
-    ``_number`` orders nodes by creation, ``_edges`` are the outgoing edges, ``_sigs`` tells shape and dtype per
+    ``_number`` orders nodes by creation, ``_edges`` are the outgoing edges, ``_sigs`` holds shape and dtype per
     input (``None`` for an output that takes no gradient).  Where ``_edges`` are kept is up to the class: in a
     slot of that name, or in one for each edge.  Only what every node needs has a slot here, since Python's garbage
     collector looks into each slot of each live node several times (6 ns each time).

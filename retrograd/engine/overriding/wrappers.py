@@ -91,7 +91,7 @@ def _signature(name: str, function: Callable[..., Any]) -> inspect.Signature:
 
 
 def without_arguments(name: str, function: Callable[..., Any]) -> bool:
-    """Whether a method takes nothing but the tensor: PyTorch tells handlers of its class, also if that is plain."""
+    """Whether a method takes nothing but the tensor: PyTorch passes handlers its class, even the plain one."""
     row = OPS.get(name)
     if row is not None:
         return len(row.params) == 1

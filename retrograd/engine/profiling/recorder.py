@@ -36,7 +36,7 @@ class Recorder:
         span = Interval(began / 1000, ended / 1000)
         self.events.append(FunctionEvent(len(self.events), name, threading.get_ident(), span, **more))
 
-    # -- what the engine tells
+    # -- callbacks of the engine
     def operation(self, op: Any, args: Any, node: Any, inputs: Any, outputs: Any, took: int) -> None:
         """An operator ran."""
         now = perf_counter_ns()

@@ -52,7 +52,7 @@ class ThreadState(threading.local):
     through: Any = None
     """Set where the program's grad modes are only noted, as tangents pass through all of them."""
     grad_enabled_above: bool = False
-    """What ``grad_enabled`` was where the handler was asked, which is what it is told."""
+    """``grad_enabled`` at the time of the call, which the handler sees."""
     inference: bool = False
     forward_grad_enabled: bool = True
     pushing: bool = False
@@ -66,7 +66,7 @@ class ThreadState(threading.local):
     batches: tuple[Any, ...] = ()
     """The batches that ``vmap`` is going through, the outermost first."""
     updating: object = None
-    """The observers (``observe.PRESENT``) that were told that an optimizer is at work."""
+    """The observers (``observe.PRESENT``) that were notified that an optimizer is running."""
     repeating: bool = False
     """Whether the running code runs again for other entries of a batch, which may share its graph."""
 

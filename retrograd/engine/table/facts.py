@@ -69,7 +69,7 @@ class RowFacts:
     empty: as the forward returns them."""
 
     alike: bool = False
-    """The gradients of all elements of a list have one shape and dtype: one tells whether they fit their receivers."""
+    """The gradients of all elements of a list have one shape and dtype: one shows whether they fit their receivers."""
     reorders: bool = False
     """Dimensions of the result may lie in memory in another order than the operand's, though ``layout`` is empty."""
     sparse: bool = False

@@ -31,7 +31,7 @@ def detach(self: Any) -> Any:
     alias = detached(self) if is_asked(self) else _alias(self)
     if alias is not self:
         if self._is_view():
-            root_array(self)  # where the memory begins, which the alias does not tell
+            root_array(self)  # where the memory begins, which the alias does not show
         share_storage(alias, self)
     if observe.observers:
         observe.notify("cut", "detach", self, alias)

@@ -98,7 +98,7 @@ def _finding(found: _Difference) -> Finding:
     source = found.recording_of_row.events[found.row].source
     return Finding(
         KIND,
-        found.view.tell((subject, *found.keys[0][1:]), found.here, found.there),
+        found.view.describe((subject, *found.keys[0][1:]), found.here, found.there),
         severity="note" if found.view.note else "warning",
         file="" if source is None else source.file,
         line=0 if source is None else source.line,

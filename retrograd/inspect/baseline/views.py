@@ -30,7 +30,7 @@ class View:
     """Reduce the values of one key, over so many steps, to a fact; None if they mean nothing."""
     differs: Callable[[Any, Any], bool]
     """Whether two facts differ; either is None where a recording lacks it."""
-    tell: Callable[[Key, Any, Any], str]
+    describe: Callable[[Key, Any, Any], str]
     """Describe a difference: what this run does, what the baseline does."""
     note: bool = False
     """Whether the difference may well be intended."""

@@ -191,10 +191,10 @@ def _weighed(cases: list[Case], flow: Flow) -> list[tuple[Case, str]]:
 
 def _unexplained(flow: Flow, cases: list[Case]) -> Iterator[tuple[Case, str]]:
     """Yield certain effects that no case is about, with their details."""
-    told = set().union(*(case.subjects for case in cases))
+    explained = set().union(*(case.subjects for case in cases))
     bad = any(case.kind in all_checks()["nonfinite"].kinds for case in cases)
     for case in certain_effects(flow):
-        if not case.subjects <= told and not (bad and case.kind in all_checks()["nonfinite"].kinds):
+        if not case.subjects <= explained and not (bad and case.kind in all_checks()["nonfinite"].kinds):
             yield case, case.against
 
 

@@ -1,7 +1,7 @@
 """The thresholds of the rules, each with its justification.
 
 Most follow from the precision of numbers or from what is habit and what is chance.  Where one was chosen, it lies in
-the middle of a wide range in which the programs of ``tests/bug_programs`` and their right twins are told apart.
+the middle of a wide range in which the programs of ``tests/bug_programs`` and their right twins are distinguished.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OFTEN_ZERO = 0.25
 # -- budgets: of things that are alike no more are looked at, for a walk through the graph may be long
 
 ASKED_OF_A_LINE = 10
-"""Tensors or calls of one line: the eleventh of a loop tells nothing that ten did not."""
+"""Tensors or calls of one line: the eleventh of a loop shows nothing that ten did not."""
 LAYERS_ASKED = 16
 """Calls of one line, or depths beside each other, at either end: a saturated layer is the first or the last."""
 CALLS_OF_A_STEP = 4

@@ -17,8 +17,8 @@ _MOST = 1000
 """Objects that are examined in a message."""
 
 
-def lost_messages(tell: Callable[[BaseException, list[Any]], None]) -> AbstractContextManager[None]:
-    """Call ``tell`` with the exception and the message's parts for each message that is lost inside the block."""
+def lost_messages(report: Callable[[BaseException, list[Any]], None]) -> AbstractContextManager[None]:
+    """Call ``report`` with the exception and the message's parts for each message that is lost inside the block."""
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         def dumps(message: Any, *args: Any, **kwargs: Any) -> Any:
@@ -26,7 +26,7 @@ def lost_messages(tell: Callable[[BaseException, list[Any]], None]) -> AbstractC
                 return original(message, *args, **kwargs)
             except Exception as error:
                 if threading.current_thread().name == _FEEDER:
-                    _notify(tell, error, message)
+                    _report(report, error, message)
                 raise
 
         return dumps
@@ -34,10 +34,10 @@ def lost_messages(tell: Callable[[BaseException, list[Any]], None]) -> AbstractC
     return patched([Patched("multiprocessing.reduction", "ForkingPickler.dumps", wrap)])
 
 
-def _notify(tell: Callable[[BaseException, list[Any]], None], error: BaseException, message: Any) -> None:
-    """Call ``tell``; a failure of ours does not reach the program."""
+def _report(report: Callable[[BaseException, list[Any]], None], error: BaseException, message: Any) -> None:
+    """Call ``report``; a failure of ours does not reach the program."""
     try:
-        tell(error, _parts(message))
+        report(error, _parts(message))
     except Exception as failure:
         reraise_from_handler(failure)
 

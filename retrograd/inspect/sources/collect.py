@@ -69,7 +69,7 @@ def _walk(order: list[Node], index: dict[Node, int], leaves: dict[int, Any], sna
         op(shown)
         kind(sort)
         try:
-            if sort == "leaf":  # the tensor tells at a tenth of what the metadata cost
+            if sort == "leaf":  # reading the tensor costs a tenth of reading the metadata
                 leaves[here] = first = node.variable
                 if type(first) not in plain:
                     first = node._input_metadata[0]

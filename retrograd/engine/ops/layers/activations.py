@@ -70,7 +70,7 @@ _NEGATIVE_SLOPE = (
 
 
 def _leaky_slope_by_result(g: Any, result: Any, negative_slope: float) -> Any:
-    if negative_slope < 0:  # the sign of the result does not tell that of what was overwritten
+    if negative_slope < 0:  # the sign of the result is not that of the overwritten value
         raise RuntimeError(_NEGATIVE_SLOPE.format("leakyReLu"))
     return F._leaky_relu_backward(g, result, negative_slope)
 

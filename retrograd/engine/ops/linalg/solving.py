@@ -58,7 +58,7 @@ def _first_singular(a: Any) -> tuple[str, int]:
 
 
 def is_vector(a: Any, sizes: Any) -> bool:
-    """Whether a right side of these sizes is a (batch of) vector(s), as torch tells them from matrices."""
+    """Whether a right side of these sizes is a (batch of) vector(s), by torch's rule."""
     return len(sizes) == 1 or (len(a.shape) - 1 == len(sizes) and tuple(sizes) == tuple(a.shape[:-1]))
 
 

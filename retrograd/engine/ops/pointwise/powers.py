@@ -39,7 +39,7 @@ def _pow_scalar(self: Any, exponent: Any) -> Any:
         if exponent == -2:
             return np.reciprocal(self * self)
         if exponent == -0.5:
-            return np.reciprocal(np.sqrt(self))  # which tells -0 and -inf from other roots
+            return np.reciprocal(np.sqrt(self))  # which distinguishes -0 and -inf from other roots
     return np.power(self, exponent)
 
 

@@ -98,8 +98,8 @@ def _same(one: float, other: float) -> bool:
 def takes_batch_statistics(event: Event) -> bool | None:
     """Whether a normalisation uses batch statistics, None if unknown."""
     arguments = event.data.get("arguments") or {}
-    told = arguments.get("training", arguments.get("5"))
-    return told if is_a(event.op, Trait.NORMALISATION) and isinstance(told, bool) else None
+    training = arguments.get("training", arguments.get("5"))
+    return training if is_a(event.op, Trait.NORMALISATION) and isinstance(training, bool) else None
 
 
 def draws_numbers(event: Event) -> bool:

@@ -21,7 +21,7 @@ class Raised:
     line: SourceLine | None
     """The innermost line of the user."""
     data: dict[str, Any]
-    """Of the event that ended the program, or told that something was lost; empty if it went on."""
+    """Data of the event that ended the program, or of a lost object; empty if the program continued."""
     run: Run | None = None
     """The innermost backward pass that it ended."""
     call: int | None = None
@@ -30,8 +30,8 @@ class Raised:
     """A queue could not send something, and the program went on without."""
 
     @property
-    def told(self) -> str:
-        """Its text, and in which worker it was raised if it was in one."""
+    def full_text(self) -> str:
+        """Its text, preceded by the worker that raised it, if any."""
         worker = self.data.get("worker")
         return f"{worker}: {self.text}" if worker else self.text
 
@@ -48,8 +48,8 @@ def raised(flow: Flow) -> Iterator[Raised]:
     """
     for _, event in flow.of_kind("lost"):
         operands = {flow.name(one, event.source): one for one in event.data.get("inputs", ())}
-        told = {**event.data, "operands": operands}
-        yield Raised(str(event.data.get("message", "")), str(event.data.get("type", "")), event.source, told, lost=True)
+        data = {**event.data, "operands": operands}
+        yield Raised(str(event.data.get("message", "")), str(event.data.get("type", "")), event.source, data, lost=True)
     error = flow.error
     if error is not None:
         text = flow.error_text
@@ -62,9 +62,9 @@ def raised(flow: Flow) -> Iterator[Raised]:
             yield Raised(text, kind, run.source, {}, run, _call(flow, text, run))
 
 
-def _same(told: str, text: str) -> bool:
+def _same(error: str, text: str) -> bool:
     """Whether an event is about the exception with this text; it may hold the first line only."""
-    message = told.partition(": ")[2]
+    message = error.partition(": ")[2]
     return bool(message) and (message == text or text.startswith(message) or text in message)
 
 

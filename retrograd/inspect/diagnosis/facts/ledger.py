@@ -37,12 +37,12 @@ class Step:
     """Whether it calls a closure that computes gradients in it: trainers give it one that computes nothing."""
 
     @property
-    def told(self) -> bool:
-        """Whether it is known what it found and changed."""
+    def effects_known(self) -> bool:
+        """Whether the recording says what it found and changed."""
         return "still" in self.event.data
 
     def finds(self, leaf: int) -> bool:
-        """Whether it finds a gradient that is not zero, as far as that was told."""
+        """Whether it finds a nonzero gradient, as far as recorded."""
         return leaf not in self.event.data.get("without", ()) and leaf not in self.event.data.get("zero", ())
 
     def finds_alike(self, leaf: int) -> bool:
@@ -221,9 +221,9 @@ def _changed(table: CallTable) -> dict[int, list[int]]:
 
     What functions that clip, unscale, reduce or clear write is part of their calls.
     """
-    told = [event for kind in ("clip", "scaling", "optimizer") for _, event in table.of_kind(kind)]
-    told += [event for _, event in table.of_kind("leaf", change="grad-zeroed")]
-    others = {_line(event) for event in told}
+    calls = [event for kind in ("clip", "scaling", "optimizer") for _, event in table.of_kind(kind)]
+    calls += [event for _, event in table.of_kind("leaf", change="grad-zeroed")]
+    others = {_line(event) for event in calls}
     found: dict[int, list[int]] = {}
     summed = {leaf for _, event in table.of_kind("collective") for leaf in event.data.get("gradients_of", ())}
     for row, event in table.of_kind("inplace"):

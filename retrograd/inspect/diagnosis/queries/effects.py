@@ -42,7 +42,7 @@ def _without_gradient(flow: Flow) -> Iterator[Case]:
             "optimizer that steps has them.",
             source=source,
             subjects=frozenset(leaves),
-            against=f"no rule tells the cause: {known}",
+            against=f"no rule knows the cause: {known}",
         )
 
 
@@ -56,7 +56,7 @@ def _zero_throughout(flow: Flow) -> Iterator[Case]:
             f"{counted(len(flow.norms_of[leaves[0]]), 'backward pass')}.",
             source=source,
             subjects=frozenset(leaves),
-            against="no rule tells the cause: where it becomes zero, nothing is known to be flat, off or zero itself",
+            against="no rule knows the cause: where it becomes zero, nothing is known to be flat, off or zero itself",
         )
 
 
@@ -73,7 +73,7 @@ def _not_finite(flow: Flow) -> Iterator[Case]:
             message=f"{flow.root_name(run)} of backward{at(run.source)}, or a gradient of it, is not finite.",
             source=run.source,
             subjects=frozenset(run.roots),
-            against="no rule tells the cause: no values were recorded of the call that made the first one",
+            against="no rule knows the cause: no values were recorded of the call that made the first one",
         )
 
 

@@ -74,7 +74,7 @@ def expected_gradients(flow: Flow) -> dict[int, str]:
     """Return leaf -> why its gradient is expected.
 
     ``"optimizer"``: an optimizer has it.  ``"asked"``: ``autograd.grad`` was asked for it.  ``"read"``: the program
-    read its ``.grad``, and no optimizer steps.  ``"used"``: there is no optimizer to tell, and it was
+    read its ``.grad``, and no optimizer steps.  ``"used"``: there is no optimizer that shows it, and it was
     used while gradients were recorded.
     """
     found = dict.fromkeys(flow.optimized, "optimizer")

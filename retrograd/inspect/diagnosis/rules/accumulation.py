@@ -68,8 +68,8 @@ def _never_cleared(flow: Flow) -> Iterator[Case]:
 
 def _updates(flow: Flow, leaf: int) -> list[int]:
     """Return the rows at which a leaf's values were changed."""
-    told = (flow.leaf_events.get((leaf, change), ()) for change in ("written", "step"))
-    return sorted(set(flow.writes_into(leaf)).union(*told))
+    changes = (flow.leaf_events.get((leaf, change), ()) for change in ("written", "step"))
+    return sorted(set(flow.writes_into(leaf)).union(*changes))
 
 
 def _last_update(flow: Flow, leaf: int, updates: list[int], before: int) -> int | None:

@@ -19,12 +19,12 @@ KINDS = {
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that drops entries in evaluation without saying so."""
-    told = set()
+    reported = set()
     for kind in ("operation", "cut"):
         for row, event in flow.of_kind(kind, evaluating=True):
             place = event.source, event.op
-            if place not in told and _drops(flow, row) and not _is_said(flow, row):
-                told.add(place)
+            if place not in reported and _drops(flow, row) and not _is_said(flow, row):
+                reported.add(place)
                 yield _case(flow, row)
 
 
@@ -55,9 +55,9 @@ def _is_said(flow: Flow, row: int) -> bool:
 
 def _says_mode(call: ast.Call) -> bool:
     """Whether a call has more arguments than a tensor and a share."""
-    told = {one.arg for one in call.keywords}
+    keywords = {one.arg for one in call.keywords}
     spread = any(isinstance(one, ast.Starred) for one in call.args)
-    return bool(call.args[2:]) or spread or not told <= {"input", "p", "inplace"}
+    return bool(call.args[2:]) or spread or not keywords <= {"input", "p", "inplace"}
 
 
 def _case(flow: Flow, row: int) -> Case:

@@ -15,13 +15,13 @@ from ..text.words import at, listed
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that makes a tensor for which a later line requests gradients that do not exist."""
-    told = set[SourceLine | None]()
+    reported = set[SourceLine | None]()
     for run in flow.runs:
         asks = run.inputs and run.roots and (not run.error or UNUSED in run.error)
         late = _made_late(flow, run) if asks else []
         source = flow.events[_maker(flow, late[0])].source if late else None
-        if late and source not in told:
-            told.add(source)
+        if late and source not in reported:
+            reported.add(source)
             yield _case(flow, run, late, source)
 
 

@@ -95,11 +95,13 @@ def _clips(flow: Flow) -> Iterator[tuple[int, Event, list[int]]]:
 
 def _scaled(flow: Flow, found: _Clipped) -> list[int]:
     """Return the calls that clip gradients of a scaled loss, which are unscaled only after it."""
-    told = [row for row, event in flow.of_kind("scaling") if event.op == "scale" or _of(event, found.leaves)]
-    rows = [row for row in found.rows if told and flow.events[row].kind == "clip"]
-    around = ((row, bisect_left(told, row)) for row in rows)
+    scalings = [row for row, event in flow.of_kind("scaling") if event.op == "scale" or _of(event, found.leaves)]
+    rows = [row for row in found.rows if scalings and flow.events[row].kind == "clip"]
+    around = ((row, bisect_left(scalings, row)) for row in rows)
     return [
-        row for row, place in around if [flow.events[one].op for one in told[max(place - 1, 0) : place + 1]] == _LATE
+        row
+        for row, place in around
+        if [flow.events[one].op for one in scalings[max(place - 1, 0) : place + 1]] == _LATE
     ]
 
 

@@ -66,7 +66,7 @@ class Operand:
         return limits is not None and least <= limits[0] and limits[1] <= most
 
     def sums_to_one(self) -> bool:
-        """Whether the classes of each row add up to 1, as far as the sum over all rows tells."""
+        """Whether the classes of each row add up to 1, as far as the sum over all rows shows."""
         shape = self.flow.facts(self.tensor).shape
         total = limits_and_sum(self.flow, self.tensor, self.row)[1]
         if total is None or not shape or not self.lies(0.0, 1.0):

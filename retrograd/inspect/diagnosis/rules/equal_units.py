@@ -20,7 +20,11 @@ def find(flow: Flow) -> Iterator[Case]:
         steps = flow.ledger.steps_of.get(leaf, [])
         if not all(step.finds_alike(leaf) for step in steps):
             continue
-        moved = [step for step in steps if step.told and flow.ledger.fresh(step, leaf) and not step.leaves_alone(leaf)]
+        moved = [
+            step
+            for step in steps
+            if step.effects_known and flow.ledger.fresh(step, leaf) and not step.leaves_alone(leaf)
+        ]
         if len(moved) >= STEADY:
             found.append(leaf)
     if found:

@@ -65,7 +65,7 @@ class _Clash:
 def _clashes(flow: Flow, run: Run, savers: set[int], kept: str = "saves") -> Iterator[_Clash]:
     """Yield each write, before a run, into memory that calls of its graph had saved, last write first.
 
-    Of a call whose node does not tell what it saved it may be any of what it took: ``kept`` is ``"inputs"`` then.
+    If a node does not show what it saved, that may be any of its call's inputs: ``kept`` is then ``"inputs"``.
     """
     found: dict[int, tuple[list[int], int]] = {}
     stepped = _stepped(flow, run)

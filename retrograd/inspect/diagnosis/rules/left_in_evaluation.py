@@ -28,9 +28,9 @@ def find(flow: Flow) -> Iterator[Case]:
     neither.
     """
     modes = _Modes(flow)
-    told = set()
+    reported = set()
     for row, event in flow.of_kind("mode", value=False):
-        if event.source in told:
+        if event.source in reported:
             continue
         leaves = [leaf for leaf in event.data.get("inputs", ()) if leaf in flow.accumulated]
         modules = event.data.get("modules", [])
@@ -43,7 +43,7 @@ def find(flow: Flow) -> Iterator[Case]:
             statistics = _empty_statistics(flow, leaves, row)
             wrong = statistics is not None and not modes.steps(leaves, -1, row) and _holds_all(flow, event)
         if wrong:
-            told.add(event.source)
+            reported.add(event.source)
             yield _case(flow, event, later, statistics)
 
 

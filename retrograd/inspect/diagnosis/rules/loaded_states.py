@@ -14,13 +14,13 @@ KINDS = {"state-not-loaded": Kind("a state was loaded of which a module has next
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each loaded state of which no entry fits, or only those without a prefix."""
-    told = set()
+    reported = set()
     for _, event in flow.of_kind("load"):
         data = event.data
         lost = data.get("missing_count", 0) and data.get("unexpected_count", 0)
         few = data.get("matched", 0) < data.get("unexpected_count", 0)
-        if lost and event.source not in told and (not data.get("matched") or (few and _prefix(event))):
-            told.add(event.source)
+        if lost and event.source not in reported and (not data.get("matched") or (few and _prefix(event))):
+            reported.add(event.source)
             yield _case(event)
 
 

@@ -45,7 +45,7 @@ def _hooks_fired(flow: Flow) -> dict[int, list[int]]:
         if hangs_on(event) == "post-accumulate" and leaf is not None:
             ran = [later for later, _ in flow.of_kind("hook", action="ran", handle=event.data.get("handle", -1))]
             arrived = [arrival for arrival in flow.accumulated.get(leaf, ()) if arrival > row]
-            fired[leaf] = max(arrived, ran, key=len)  # nested runs tell of hooks only
+            fired[leaf] = max(arrived, ran, key=len)  # of nested passes only hooks are recorded
     return fired
 
 

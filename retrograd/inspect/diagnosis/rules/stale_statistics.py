@@ -28,7 +28,7 @@ def find(flow: Flow) -> Iterator[Case]:
 
     A network with a layer of the same shapes normalises in training, so that its own statistics move.
     """
-    told = set()
+    reported = set()
     normalising = [row for row, event in flow.of_kind("operation") if is_a(event.op, Trait.NORMALISATION)]
     normalising += [row for row, event in flow.of_kind("cut") if is_a(event.op, Trait.NORMALISATION)]
     trained = {_shapes(flow, row) for row in normalising if takes_batch_statistics(flow.events[row]) is True}
@@ -41,8 +41,8 @@ def find(flow: Flow) -> Iterator[Case]:
         still = [one for one in beside if _never_moves(flow, one)] if moved else []
         if still and flow.accumulated.keys().isdisjoint(moved):
             line = flow.events[flow.writes_into(moved[0])[-1]].source
-            if line not in told:
-                told.add(line)
+            if line not in reported:
+                reported.add(line)
                 yield _case(flow, event, moved, line)
 
 

@@ -68,10 +68,10 @@ def find(flow: Flow) -> Iterator[Case]:
     blocks = [] if failed else list(unused_blocks(flow, {leaf for leaf, end in ends.items() if end == _End()}))
     for block in blocks:
         yield _case_of_block(flow, block)
-    told = {leaf for block in blocks for leaf in block.leaves}
+    in_blocks = {leaf for block in blocks for leaf in block.leaves}
     by_place: dict[tuple[object, ...], tuple[SourceLine | None, _End, list[int]]] = {}
     for leaf, end in ends.items():
-        if leaf in told:
+        if leaf in in_blocks:
             continue
         source = _source(flow, end, leaf)
         by_place.setdefault((source, end.name, end.case), (source, end, []))[2].append(leaf)
@@ -89,7 +89,9 @@ def _unreached(flow: Flow, failed: Run | None) -> tuple[list[int], dict[str, lis
     """
     found, silent = list[int](), defaultdict[str, list[int]](list)
     if failed is not None:
-        reached = flow.values_behind(failed).tensors  # what its values reach, a cut keeps from it: other rules tell
+        reached = flow.values_behind(
+            failed
+        ).tensors  # what its values reach, a cut keeps from it: other rules explain that
         return [leaf for leaf in failed.inputs if leaf not in reached], silent
     if any(run.error for run in flow.runs) or not flow.got_gradient:
         return found, silent
@@ -154,7 +156,7 @@ def _end_of(flow: Flow, leaf: int) -> _End:
     made = {row for tensor in flow.descendants([leaf]).tensors for row in flow.made_in.get(tensor, ())}
     last = flow.runs[-1].begin if flow.runs else len(flow.events)  # what comes after it is only looked at
     reached = sorted(row for row in made if row < last and (flow.has_node(row) or _kept_cut(flow, row)))
-    if any(map(flow.has_node, reached)):  # then what an evaluation computed tells nothing
+    if any(map(flow.has_node, reached)):  # then what an evaluation computed means nothing
         reached = [row for row in reached if flow.has_node(row) or flow.events[row].data.get("grad")]
     for row in reversed(reached):
         outputs = flow.events[row].data.get("outputs", ())

@@ -69,7 +69,7 @@ _PATCHED = {
     "autograd._make_grads": "backward passes that PyTorch refuses are not recorded",
     "_C._swap_tensor_impl": "tensors that were swapped keep the facts of before",
     "_C._from_dlpack": "tensors made by DLPack come from nowhere",
-    "nn.utils.stateless._functional_call": "modules that are called with other tensors than their own are not told",
+    "nn.utils.stateless._functional_call": "modules that are called with other tensors than their own are not recorded",
 }
 """Names that are wrapped in place, and what is lost without them."""
 

@@ -280,7 +280,7 @@ def _named(parameters: Any) -> list[Named]:
     if not named:
         raise ValueError("DataParallel got no parameters; give a module, a mapping or a list of leaf tensors")
     if len({name for name, _ in named.values()}) < len(named):
-        raise ValueError("two parameters have one name; names must tell them apart")
+        raise ValueError("two parameters have the same name; names must be unique")
     return list(named.values())
 
 

@@ -168,7 +168,7 @@ def save_to_state_dict(self: Any, destination: Any, prefix: str, keep_vars: bool
 
 
 def load_state_dict(self: Any, state_dict: Any, strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
-    """Copy values in (or put them in place, with ``assign``) and tell which names did not fit.
+    """Copy values in (or put them in place, with ``assign``) and return the names that did not fit.
 
     ``RuntimeError`` lists what has another shape and, if ``strict``, what is missing or too much.
     """

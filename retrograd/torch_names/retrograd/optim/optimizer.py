@@ -303,7 +303,7 @@ class Optimizer:
 
 
 def _held_grad(p: Any) -> Any:
-    """``p.grad`` without a word to observers, who are told of an optimizer's doings as a whole."""
+    """``p.grad`` without notifying observers, which see an optimizer's step as a whole."""
     plain = type(p) in PLAIN_CLASSES
     if plain and p._fn is LAZY and p._meta.view is None and not overrides.INSTALLED:
         return p._meta.grad

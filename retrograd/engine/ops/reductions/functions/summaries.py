@@ -177,7 +177,7 @@ def _ends(lengths: Any) -> Any:
 
 
 def _rows_reduced(data: Any, ends: Any, reduce: str, initial: Any, to_the_end: bool) -> Any:
-    """Reduce the segments of each row of ``data`` down to the dimension in which ``ends`` tell them apart."""
+    """Reduce the segments of each row of ``data`` down to the dimension in which ``ends`` separate them."""
     if ends.ndim > 1:
         rows = range(data.shape[0])
         return F.stack([_rows_reduced(data[i], ends[i], reduce, initial, to_the_end) for i in rows], 0)

@@ -101,7 +101,7 @@ def seen_as(self: Any, numpy: Any) -> Any:
         refuse(ratio > 0 and bool(size % ratio), f"self.size(-1) must be divisible by {ratio} {what}, but got {size}")
         assert not rest or not ratio
     if self._is_view():
-        root_array(self)  # where the memory begins, which the alias does not tell
+        root_array(self)  # where the memory begins, which the alias does not show
     alias = self.reinterpreted(numpy) if self.is_meta else wrap(array.view(numpy))
     share_storage(alias, self)
     mark_alias(alias, self)

@@ -143,7 +143,7 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut |
     if row is None or flow.events[row].data.get("reason") in _OTHERS or _follows_rule(flow, row):
         return None
     if any(is_collective(flow.events[call].op) for call in way[: way.index(row) + 1]):
-        return None  # what was received has no history: a check of its own tells more
+        return None  # what was received has no history: another check explains it
     against = _against(flow, leaf, way, row)
     if against:
         return _Cut(row, way, against=against)
@@ -348,7 +348,7 @@ _REASONS = {
     "optimizer": "an optimizer has them",
     "asked": "autograd.grad was asked for their gradient",
     "read": "the program reads their .grad",
-    "used": "no optimizer tells what is trained, and they were used while gradients were recorded",
+    "used": "no optimizer shows what is trained, and they were used while gradients were recorded",
 }
 """Why a gradient is expected, by the reasons of ``expected_gradients``."""
 

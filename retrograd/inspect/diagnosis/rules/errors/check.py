@@ -32,7 +32,7 @@ ROWS = (
 )
 
 
-# Finds the row of an exception that autograd raised; one without a row is told with all that is known of it.
+# Finds the row of an exception that autograd raised; one without a row is reported with all that is known of it.
 
 KINDS = {
     "refused-backward": Kind("backward or `autograd.grad` is given what it cannot start from", "error", Stage.COST),
@@ -63,7 +63,7 @@ _OF_PYTHON = frozenset({"AttributeError", "IndexError", "KeyError", "NameError",
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the exception that ended the program, or of those out of backward passes that it caught."""
-    told = set()
+    reported = set()
     for one in raised(flow):
         row, groups = _row_of(one, _rooms(flow, one))
         if row is not None and _is_autograds(one):
@@ -72,8 +72,8 @@ def find(flow: Flow) -> Iterator[Case]:
             case = _unknown(flow, one)
         else:
             continue
-        if (case.kind, case.source) not in told:
-            told.add((case.kind, case.source))
+        if (case.kind, case.source) not in reported:
+            reported.add((case.kind, case.source))
             yield case
 
 
@@ -95,7 +95,7 @@ def _rooms(flow: Flow, one: Raised) -> list[str]:
 def _row_of(one: Raised, rooms: list[str]) -> tuple[Row | None, dict[str, str]]:
     """Return the row of an exception and its groups' values."""
     for pattern, row in _patterns():
-        found = pattern.search(one.told)
+        found = pattern.search(one.full_text)
         if found and (not row.room or any(re.search(row.room, room) for room in rooms)):
             groups = {name: value for name, value in found.groupdict().items() if value is not None}
             for name in ("found", "op", "name"):
@@ -111,10 +111,10 @@ def _is_autograds(one: Raised, *, unknown: bool = False) -> bool:
         return True
     if one.data.get("by_program"):
         return False
-    room, told = str(one.data.get("raised_in", "")), bool(_OF_AUTOGRAD.search(_HISTORY.sub("", one.text)))
+    room, in_its_words = str(one.data.get("raised_in", "")), bool(_OF_AUTOGRAD.search(_HISTORY.sub("", one.text)))
     if one.type in _OF_PYTHON:
-        return room.startswith(_ROOMS if unknown else ("torch.", "retrograd.")) or (told and not unknown)
-    return not unknown or room.startswith(_ROOMS) or told
+        return room.startswith(_ROOMS if unknown else ("torch.", "retrograd.")) or (in_its_words and not unknown)
+    return not unknown or room.startswith(_ROOMS) or in_its_words
 
 
 def _case(flow: Flow, one: Raised, row: Row, groups: dict[str, str]) -> Case:

@@ -194,13 +194,13 @@ OF_TRANSFORMS = (
     Row(
         r"Got in_dim=(?P<place>\S+) for an input but the input is of type <class '(?:\w+\.)*(?P<found>\w+)'>",
         _TRANSFORM,
-        "vmap{here} is told by in_dims to batch over an argument of type {found}, which has no dimension {place}.",
+        "in_dims makes vmap{here} batch over an argument of type {found}, which has no dimension {place}.",
         "None in in_dims for numbers and for tensors that are the same for all entries: in_dims=(0, None)",
     ),
     Row(
         r"Got in_dim=(?P<place>\S+) for some input, but that input is a Tensor of dimensionality (?P<dims>\d+)",
         _TRANSFORM,
-        "vmap{here} is told to batch over dimension {place} of a tensor that has {dims} dimensions.",
+        "in_dims makes vmap{here} batch over dimension {place} of a tensor with {dims} dimensions.",
         "None in in_dims for what is the same for all entries: in_dims=(0, None); else give the tensor a dimension for "
         "the batch",
     ),

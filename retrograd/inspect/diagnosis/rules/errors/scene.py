@@ -145,8 +145,8 @@ class Scene:
         """``dropout at train.py:8 in module net/2, which is in training mode,``: a call that draws random numbers."""
         row = self.raised.call
         drops = row is not None and is_a(self.flow.events[row].op, Trait.DROPOUT)
-        told = f"{self.call if row is None else self._op(row)}{self.here}{self.inside}"
-        return f"{told}, which is in training mode," if drops else told
+        described = f"{self.call if row is None else self._op(row)}{self.here}{self.inside}"
+        return f"{described}, which is in training mode," if drops else described
 
     @property
     def target(self) -> str:
@@ -161,11 +161,11 @@ class Scene:
     @property
     def on_operands(self) -> str:
         """`` on h (2, 3) and w (3,)``, or nothing."""
-        told = [
+        operands = [
             f"{text} {shape_text(self.flow.facts(one).shape)} {self.flow.facts(one).dtype}"
             for text, one in self.operands
         ]
-        return f" on {' and '.join(told[:4])}" if told else ""
+        return f" on {' and '.join(operands[:4])}" if operands else ""
 
     @property
     def inside(self) -> str:

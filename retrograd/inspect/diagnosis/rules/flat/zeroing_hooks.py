@@ -55,7 +55,7 @@ def _on_tensors(flow: Flow) -> Iterator[_Line]:
     lines: dict[tuple[SourceLine | None, object], _Line] = {}
     for row, event in flow.of_kind("hook", action="ran"):
         began = registered.get(event.data.get("handle"), event)
-        if hangs_on(event) != "tensor" or event.data.get("in_place"):  # a write into the gradient is told by itself
+        if hangs_on(event) != "tensor" or event.data.get("in_place"):  # a write into the gradient is an event by itself
             continue
         line = lines.setdefault((began.source, event.data.get("hook")), _Line(began))
         line.ran += 1

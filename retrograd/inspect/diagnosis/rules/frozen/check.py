@@ -30,13 +30,13 @@ def switched_in_vain(flow: Flow) -> Iterator[Case]:
 
     A module has no ``requires_grad``, and no tensor has one that is spelled otherwise; Python keeps both as they are.
     """
-    told: set[int] = set()
+    reported: set[int] = set()
     for _, event in flow.of_kind("stray"):
         value = bool(event.data.get("value"))
         used = [leaf for leaf in event.data.get("inputs", ()) if flow.used_in.get(leaf)]
         leaves = [leaf for leaf in used if _trains(flow, leaf) is not value]
-        if leaves and not told.issuperset(leaves):
-            told.update(leaves)
+        if leaves and not reported.issuperset(leaves):
+            reported.update(leaves)
             yield _stray_case(flow, event, leaves, value=value)
 
 
@@ -259,22 +259,22 @@ def _never_on(flow: Flow, run: Run) -> Iterator[Case]:
     floating = (one for one in sorted(behind.tensors) if flow.facts(one).floating)
     leaves = [one for one in floating if not any(flow.inputs(row) for row in flow.made_in.get(one, ()))]
     trained = [one for one in leaves if one in flow.optimized]  # what an optimizer has is to be trained, data are not
-    told = trained or [one for one in leaves if flow.spelling.has_name(one)] or leaves
-    if not told:
+    shown = trained or [one for one in leaves if flow.spelling.has_name(one)] or leaves
+    if not shown:
         return
-    names, root = named(flow, told), flow.root_name(run)
-    alone = len(told) == 1 and flow.spelling.has_name(told[0])
+    names, root = named(flow, shown), flow.root_name(run)
+    alone = len(shown) == 1 and flow.spelling.has_name(shown[0])
     remedy = f"{in_code(names)}.requires_grad_(True)" if alone else "requires_grad_(True) of what is to be trained,"
     yield Case(
         kind="frozen-parameter",
-        message=f"nothing that {root} depends on requires grad: {names} {'was' if len(told) == 1 else 'were'} made "
-        f"without requires_grad=True{at(flow.facts(told[0]).source)}, so backward(){at(run.source)} has no graph.",
+        message=f"nothing that {root} depends on requires grad: {names} {'was' if len(shown) == 1 else 'were'} made "
+        f"without requires_grad=True{at(flow.facts(shown[0]).source)}, so backward(){at(run.source)} has no graph.",
         remedy=f"{remedy} before the forward pass",
-        source=flow.facts(told[0]).source,
+        source=flow.facts(shown[0]).source,
         op="requires_grad_",
-        subjects=frozenset(told),
+        subjects=frozenset(shown),
         explains_error=True,
-        evidence={"frozen": [flow.name(one) for one in told]},
+        evidence={"frozen": [flow.name(one) for one in shown]},
     )
 
 

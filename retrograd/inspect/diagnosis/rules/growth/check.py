@@ -291,9 +291,9 @@ def _kept_meanwhile(flow: Flow, cyclic: set[int]) -> Iterator[Kept]:
             yield Kept(made_at, [tensors[row] for row in rows], steps + 1, perhaps_more=True)
 
 
-def _collected(flow: Flow, told: set[SourceLine | None]) -> Iterator[Case]:
+def _collected(flow: Flow, already: set[SourceLine | None]) -> Iterator[Case]:
     """Yield a case for each line whose results of many forward passes were kept with their graphs until joined."""
-    reported = set(told)
+    reported = set(already)
     for tensors in collected_passes(flow):
         case = kept_cases(flow, [Kept(flow.facts(tensors[-1]).source, tensors, len(tensors))])[0]
         if case.source not in reported:

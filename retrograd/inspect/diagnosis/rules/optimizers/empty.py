@@ -146,7 +146,7 @@ def _case(flow: Flow, optimizer: Optimizer, empty: list[int], leaves: list[int])
 def twin_optimizers(flow: Flow, untrained: set[int]) -> Case | None:
     """Return the case of an optimizer that got another one's parameters instead of untrained ones.
 
-    That is told by what was loaded from nothing, gets gradients in every step, and does not only judge what the held
+    These are leaves that were not loaded, gets gradients in every step, and does not only judge what the held
     tensors give, or feed them.
     """
     often = {leaf for leaf in untrained - used_as_they_are(flow) if len(flow.accumulated[leaf]) > 1}

@@ -230,7 +230,7 @@ def _is_a_target(flow: Flow, row: int) -> bool:
 def _meets_a_square(flow: Flow, row: int, *operands: int) -> bool:
     """Whether the result is combined, entry by entry, with a square that was made without its operands.
 
-    Distances or weights of pairs are one, and tell that pairs were meant.
+    Distances or weights of pairs are such squares, and show that pairs were meant.
     """
     made = [out for out in flow.outputs(row) if flow.facts(out).shape]
     square = flow.facts(made[0]).shape if made else ()

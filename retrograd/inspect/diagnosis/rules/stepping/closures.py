@@ -76,12 +76,12 @@ def _settings_written(node: ast.AST) -> Iterator[tuple[object, ast.expr]]:
 
 def closures(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that steps with a closure after which nothing, or too much, is in ``.grad``."""
-    told: set[SourceLine | None] = set()
+    reported: set[SourceLine | None] = set()
     for step in flow.ledger.steps:
-        if step.calls and step.event.source not in told:
+        if step.calls and step.event.source not in reported:
             case = _cleared(flow, step) or _kept(flow, step)
             if case is not None:
-                told.add(step.event.source)
+                reported.add(step.event.source)
                 yield case
 
 

@@ -118,7 +118,7 @@ def _is_stuck(flow: Flow, optimizer: Optimizer, leaf: int) -> bool:
     return (
         len(steps) >= STEADY
         and not _others(flow, optimizer, leaf)
-        and all(step.told and step.leaves_alone(leaf) and _is_to_move(flow, step, leaf) for step in steps)
+        and all(step.effects_known and step.leaves_alone(leaf) and _is_to_move(flow, step, leaf) for step in steps)
     )
 
 
@@ -198,7 +198,7 @@ def creeping(flow: Flow) -> Iterator[Case]:
 def _shares(flow: Flow, optimizer: Optimizer) -> dict[int, float]:
     """Return by how large a share of itself steps change each leaf at most, as far as a better rate would show."""
     found: dict[int, float] = {}
-    if len(optimizer.steps) < SERIES or any(not step.told for step in optimizer.steps):
+    if len(optimizer.steps) < SERIES or any(not step.effects_known for step in optimizer.steps):
         return {}
     for leaf in optimizer.leaves:
         if leaf not in flow.accumulated:

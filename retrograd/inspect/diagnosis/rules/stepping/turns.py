@@ -121,7 +121,12 @@ def moved_frozen(flow: Flow) -> Iterator[Case]:
 
 def _moves(flow: Flow, step: Step, leaf: int) -> bool:
     """Whether a step changes a frozen leaf, because of its remaining ``.grad``."""
-    if not step.told or leaf not in step.held or leaf in step.event.data.get("without", ()) or step.leaves_alone(leaf):
+    if (
+        not step.effects_known
+        or leaf not in step.held
+        or leaf in step.event.data.get("without", ())
+        or step.leaves_alone(leaf)
+    ):
         return False
     return flow.switched_off(leaf, step.row) is not None and not flow.ledger.fresh(step, leaf)
 

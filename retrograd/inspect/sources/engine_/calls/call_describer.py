@@ -141,7 +141,7 @@ class CallDescriber:
         """Return the caller, if it is to be recorded."""
         if not self.watching.sink.wants():
             return None
-        caller = caller_of(getframe(4))  # not: this, who asks and its guard, who told that
+        caller = caller_of(getframe(4))  # skips this frame, its caller, the guard, and the engine's
         return None if caller.internal or caller.frame is None else caller
 
     def around(self, here: ThreadState, kind: str = "") -> Surroundings:

@@ -75,7 +75,7 @@ def questions(
         deduction.settle(row)
     deduction.read_saved()
     asked: list[int] = []
-    for what in (_SHAPE, _DTYPE):  # which is told together
+    for what in (_SHAPE, _DTYPE):  # which are read together
         for row in reversed(range(len(order))):  # operands mostly come behind their users
             if not deduction.is_known(what, row):
                 asked.append(row)

@@ -47,7 +47,7 @@ class Site:
     harmless: bool
     """Whether calls from here invalidate nothing that is cached about tensors, unless they write to one."""
     usual: bool
-    """Whether there is nothing to tell of them beyond that, unless they write, fail or lose a gradient."""
+    """Whether there is nothing else to record of them, unless they write, fail or lose a gradient."""
     others: tuple[Any, ...] = ()
     """Other arguments of the latest call, if all plain, and their description."""
     said: dict[str, Any] | None = None

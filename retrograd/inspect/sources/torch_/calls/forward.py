@@ -285,7 +285,7 @@ class ForwardWriter:
         operands = [*call.inputs, *outputs]
         for node, place in tensors:
             memory = memory_of(numbers[place])
-            if memory is not None:  # a sparse tensor has none, and would not tell its bytes
+            if memory is not None:  # a sparse tensor has none, and no size in bytes
                 fresh.extend((first + node, memory, operands[place].nbytes))
         lent = self.table.lent.storages
         for place in places if lent else ():

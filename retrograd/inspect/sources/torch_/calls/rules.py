@@ -124,7 +124,7 @@ def _judge_attribute(holder: str, access: str) -> Rule:
         return Rule(holder, "leaf", "grad-set", method=True)
     found = _ATTRIBUTES.get((holder, access))
     if found is None and (access != "__get__" or holder in _FACTS or holder.startswith("is_")):
-        return FACT  # what no rule tells of can only be set to what carries no values
+        return FACT  # an attribute without a rule can only be set to something without values
     return Rule(holder, method=True) if found is None else Rule(holder, found[0], found[1], method=True)
 
 

@@ -1,4 +1,4 @@
-"""Bytes that the nodes of a graph keep for backward, from what their calls noted or the nodes themselves tell."""
+"""Bytes that the nodes of a graph save for backward, from the notes of their calls or from the nodes themselves."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ class Readable:
             if pointer:
                 return self._view(tensor, dtype, pointer)
             return np.empty(tensor.shape, dtype) if self.is_plain(tensor) and not tensor.numel() else None
-        except Exception as failure:  # of a shape that it does not tell, …
+        except Exception as failure:  # a shape that cannot be read, …
             reraise_from_handler(failure)
             return None
 

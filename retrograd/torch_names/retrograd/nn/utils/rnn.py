@@ -13,7 +13,7 @@ from ...engine.tensors.tensor import Tensor
 class PackedSequence(NamedTuple):
     """Steps of all sequences: ``data`` (sum of lengths, …) and how many sequences have each step, longest first.
 
-    ``sorted_indices`` tells which sequence stands at each place, ``unsorted_indices`` the place of each sequence.
+    ``sorted_indices`` holds the sequence in each position, ``unsorted_indices`` the position of each sequence.
     """
 
     data: Any

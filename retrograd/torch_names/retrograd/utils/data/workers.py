@@ -23,7 +23,7 @@ from .dataset import Dataset
 
 @dataclass
 class WorkerInfo:
-    """What ``get_worker_info`` tells a data set that is read by a worker."""
+    """The result of ``get_worker_info`` in a worker."""
 
     id: int
     num_workers: int
@@ -80,7 +80,7 @@ class Worker:
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        """The worker's random streams for those of the program, and ``get_worker_info`` tells of it."""
+        """Use the worker's random streams instead of the program's, and set ``get_worker_info``."""
         before, around = _states(), get_worker_info()
         _restore(self._streams)
         _current.info = self._info
