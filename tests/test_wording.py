@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 import click
 import pytest
@@ -19,6 +20,14 @@ REFUSED = re.compile(
     | \bpart\ (?:at|on\ the\ ranks)\b | \bis\ not\ told\b | \bare\ told\ of\b | \bin\ no\ group\ of\b""",
     re.VERBOSE,
 )
+REFUSED_IN_DOCSTRINGS = re.compile(
+    r"""\btold\b | \bunheard\b | \bheard\ of\b | \bin\ earnest\b | \bjust\ now\b | \bno\ leaf\b
+    | \b(?:is|are)\ no\ (?:leaf|leaves|tensor|number|operator|parameter|container|integer|matrix|module|scalar)s?\b
+    | \bgoes\ on\ (?:its|the)\ way\b | \bstands?\ (?:in\ for|for\ all)\b | \bbackward\ runs?\b(?!\ through)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+REFUSED_NAMES = re.compile(r"(?<![A-Za-z])(?:[Tt]old|[Tt]ells|deaf|unheard|[Nn]est|_*[Ll]ifeline)(?![a-z])")
+"""Words of names where a noun says what the thing is."""
 PAGES = ("README", "docs/index", "docs/tutorial", "docs/usage", "docs/diagnosis", "docs/review", "docs/agents",
          "docs/comparison", "docs/watching", "docs/distributed")  # fmt: skip
 SPOKEN = ("retrograd.inspect", "retrograd.cli", "retrograd.pytest_plugin", "retrograd.distributed")
@@ -73,3 +82,27 @@ def test_glossary_has_forty_words() -> None:
 
     assert len(rows) >= 40
     assert all(word.strip() and meaning.strip() for word, meaning, _ in rows)
+
+
+def test_docstrings_and_names_use_the_glossary() -> None:
+    """Docstrings of functions, classes, modules and variables, and the names of all of these."""
+    found = set()
+    for module in MODULES.values():
+        text = " ".join(module.text.split())
+        if REFUSED_IN_DOCSTRINGS.search(text) or REFUSED_NAMES.search(text):
+            found |= {f"{module.where}:{line} {words}" for line, words in _refused_in(module.tree)}
+
+    assert found == set()
+
+
+def _refused_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and words of refused docstrings and names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            for words in REFUSED_IN_DOCSTRINGS.findall(" ".join(node.value.value.split())):
+                yield node.lineno, words
+        elif isinstance(node, (ast.Name, ast.arg, ast.Attribute, ast.FunctionDef, ast.ClassDef)):
+            names = (getattr(node, field, "") for field in ("id", "arg", "attr", "name"))
+            for name in names:
+                if REFUSED_NAMES.search(name):
+                    yield node.lineno, name

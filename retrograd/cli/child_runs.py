@@ -168,7 +168,7 @@ def _end(process: subprocess.Popen[bytes], *, whole_group: bool) -> None:
 def recorded_twice(target: Target) -> tuple[list[Recording], int]:
     """Return the recordings of two runs of a program and the exit code of the first.
 
-    Random generators are seeded alike (``seeded``) and strings hash alike.  What the second run says is not shown, and
+    Random generators have equal seeds (``seeded``) and strings equal hashes.  The second run's output is dropped, and
     neither has a standard input.
     Raises ``UsageError`` when a run ended without leaving a recording.
     """

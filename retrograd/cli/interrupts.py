@@ -13,7 +13,7 @@ from typing import NoReturn
 class Interrupted(BaseException):
     """The command ended by Ctrl-C: ``main`` lets a KeyboardInterrupt end the process for it.
 
-    It is no KeyboardInterrupt itself, because click would turn that into ``Aborted!`` and exit code 1.
+    It is not a KeyboardInterrupt itself, because click would turn that into ``Aborted!`` and exit code 1.
     """
 
 

@@ -111,7 +111,7 @@ class Findings(list[Finding]):
         )
 
     def _repr_pretty_(self, printer: Plain, cycle: bool) -> None:
-        """Show them as text in IPython, which formats plain lists in its own way."""
+        """Show them as text in IPython, which formats plain lists itself."""
         printer.text(str(self))
 
 

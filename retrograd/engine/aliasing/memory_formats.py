@@ -23,7 +23,7 @@ _CHANNELS_LAST = {channels_last: (1, 3, 2, 0), channels_last_3d: (1, 4, 3, 2, 0)
 
 
 def check_memory_format(function: str, given: Any) -> None:
-    """``TypeError`` in torch's words for what is no memory format."""
+    """``TypeError`` in torch's words for what is not a memory format."""
     if given is not None and not isinstance(given, memory_format):
         raise TypeError(
             f"{function}(): argument 'memory_format' must be torch.memory_format, not {type_name_of(given)}"
@@ -89,7 +89,7 @@ def _ascends(shape: Sequence[int], strides: Strides, order: Sequence[int]) -> bo
 def fastest_first(shape: Sequence[int], operands: Sequence[Strides]) -> list[int]:
     """The dimensions by ascending stride, as PyTorch orders them to go through several operands at once.
 
-    The first operand that tells two dimensions apart decides; one that is broadcast along either does not tell.
+    The first operand whose strides order two dimensions decides; one that is broadcast along either is skipped.
     """
     order = list(range(len(shape)))[::-1]
     for end in range(1, len(order)):

@@ -24,7 +24,7 @@ TABLE = Path(__file__).with_name("torch_signatures.txt")
 """One overload a line, written by `docs/make_signatures.py`: ``name(kind argument, *, kind argument=) out``.
 
 ``=``: may be left out; ``@4``: PyTorch calls it the fourth, which it is in the function within; ``int[n]``: one number
-stands for all; ``out`` at the end: it has a form with ``out=``; ``exact out``: which takes no dtype but that of the
+is valid for all; ``out`` at the end: it has a form with ``out=``; ``exact out``: which takes no dtype but that of the
 result; ``free out``: which takes any.
 """
 _NUMBERS_AS_TENSORS = frozenset(
@@ -169,7 +169,7 @@ def fitting(overloads: list[str], args: tuple[Any, ...], kwargs: dict[str, Any])
 def misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, spread: bool = True) -> TypeError | None:
     """Why a value does not fit this argument, as the end of a sentence; ``None`` if it fits.
 
-    ``spread``: several sizes may stand in place of one list of them, as in ``x.view(2, 3)``.
+    ``spread``: several sizes may be passed in place of one list of them, as in ``x.view(2, 3)``.
     """
     has_out = kwargs.get("out") is not None
     overloads = signatures(name, out=has_out and takes_out(name))
@@ -311,7 +311,7 @@ _NOWHERE: Mapping[Any, tuple[int, ...]] = {}
 class KindCheck:
     """Raises ``TypeError`` in torch's words for arguments of the wrong kind to one public function.
 
-    ``spread``: several sizes may stand in place of one list of them, as in ``x.view(2, 3)``.
+    ``spread``: several sizes may be passed in place of one list of them, as in ``x.view(2, 3)``.
 
     There are 1,200 of them, and Python's garbage collector looks at each object of each again and again: closures in
     place of this class were 12 objects more for each, a quarter of all that the engine has, and a set of their own for
@@ -327,7 +327,7 @@ class KindCheck:
         self.sequences: dict[Any, tuple[int, ...]] = {}
         """Where lists and tuples stand: the types of their elements count, too."""
         self.integers: Mapping[Any, tuple[int, ...]] = _NOWHERE
-        """Where integers stand for numbers, for types of arguments that fit but for how long those are."""
+        """Positions of integers passed as numbers, for types of arguments that fit unless they are too large."""
         self.passing: set[Any] | None = None
         """What fits of classes that may go."""
 

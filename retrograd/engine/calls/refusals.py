@@ -95,7 +95,7 @@ def refuse(condition: bool, message: str) -> None:
 def refuse_kind(kernel: str, numpy: Any, kinds: str) -> None:
     """``NotImplementedError`` for a dtype of none of the kinds.
 
-    Kinds are NumPy's letters; ``w`` stands for the wide floats alone, ``h`` for bfloat16 beside them, ``l`` for
+    Kinds are NumPy's letters; ``w`` means the wide floats alone, ``h`` for bfloat16 beside them, ``l`` for
     64-bit integers alone.
     """
     kind = "" if narrow.is_eight_bits(numpy) else kind_of(numpy)

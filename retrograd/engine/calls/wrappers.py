@@ -54,7 +54,7 @@ class _Published(KindCheck):
     """One published function, and facts about its arguments.
 
     What users call is a closure with this as its only cell: one for each thing that calls ask for would be 5,000
-    objects more for the garbage collector.  (A class with ``__call__`` would be less still, but is no method.)
+    objects more for the garbage collector.  (A class with ``__call__`` would be less still, but is not a method.)
     """
 
     __slots__ = ("also", "f", "first", "makes", "names", "out", "rest", "special")
@@ -103,7 +103,7 @@ def called(
 ) -> Callable[..., Any]:
     """A hand-written function as users call it: with ``out=``, and with torch's message for wrong arguments.
 
-    ``out``: whether it takes one, or how.  ``spread``: several sizes may stand in place of one list of them.
+    ``out``: whether it takes one, or how.  ``spread``: several sizes may be passed in place of one list of them.
     """
     if f in _PUBLISHED:
         other = _PUBLISHED[f]

@@ -63,7 +63,7 @@ class _Call:
         self.spread = [_is_spread(a) and isinstance(v, list) for a, v in zip(op._schema.positional, args, strict=True)]
         self.lengths = [len(v) if s else 1 for v, s in zip(args, self.spread, strict=True)]
         self.optional = [s and all(x is None for x in v) for v, s in zip(args, self.spread, strict=True)]
-        """Which lists hold no tensor at all, so that ``None`` may stand for their gradients."""
+        """Which lists hold no tensor at all, so that ``None`` may be returned for their gradients."""
         self.given = _without_defaults(op._schema.positional, args)
         """How many arguments there are without the last ones that have their defaults; they need no gradients."""
         self.out_spread: list[bool] = []

@@ -49,7 +49,7 @@ def autograd_not_implemented(custom_op: Declared) -> Kernel:
 
 
 class _Call:
-    """One call on its way through the Function: how arguments and results were flattened."""
+    """One call of the Function: how arguments and results were flattened."""
 
     def __init__(self, names: Sequence[str], kwargs_from: int, in_spec: trees.TreeSpec) -> None:
         self.names = names

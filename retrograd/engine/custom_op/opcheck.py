@@ -222,7 +222,7 @@ def opcheck(
     """Test an operator on copies of ``args`` and return test name → ``"SUCCESS"`` or the exception.
 
     With ``raise_exception`` the first failure raises ``OpCheckError``.  ``ValueError`` for an unknown test, for
-    something that is no operator, and if only one of ``atol`` and ``rtol`` is given.
+    something that is not an operator, and if only one of ``atol`` and ``rtol`` is given.
     """
     if (atol is None) != (rtol is None):
         raise ValueError("opcheck(op, ...): if you specify one of rtol/atol, you must specify both")

@@ -37,7 +37,7 @@ def backward(
     """Add the gradients of ``tensors`` to ``.grad`` of the leaves (only of ``inputs`` when given).
 
     ``retain_graph`` defaults to ``create_graph``.  Raises ``RuntimeError`` for roots without a graph, for an
-    implicit gradient of a root that is no real scalar, and for empty ``inputs``.
+    implicit gradient of a root that is not a real scalar, and for empty ``inputs``.
     """
     if grad_variables is not None:
         warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)

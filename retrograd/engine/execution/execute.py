@@ -1,6 +1,6 @@
 """``run_backward``: executes one backward pass, by a sweep where that is allowed, otherwise by a ``GraphTask``.
 
-A backward pass started inside a node or hook is separate, and finishes before the outer one goes on.
+A backward pass started inside a node or hook is separate, and finishes before the outer one continues.
 """
 
 from __future__ import annotations

@@ -215,7 +215,7 @@ def _check_flags(cls: Any) -> None:
 def _run_forward(
     cls: Any, node: BackwardCFunction, args: tuple[Any, ...], separate_context: bool, forward: Callable[..., Any]
 ) -> Any:
-    """Call ``forward``, the user's or what stands for it (and ``setup_context``): unrecorded, without forward mode."""
+    """Call ``forward``, the user's or its substitute (and ``setup_context``): unrecorded, without forward mode."""
     forward_ad = STATE.forward_grad_enabled
     STATE.forward_grad_enabled = False
     try:

@@ -377,7 +377,7 @@ class CallSource:
 
 
 def _other(name: str) -> str:
-    """The test that a value is no plain tensor; the second half is for parameters alone (and numbers)."""
+    """The test that a value is not a plain tensor; the second half is for parameters alone (and numbers)."""
     return f"{name}.__class__ is not Tensor and {name}.__class__ is not Parameter"
 
 

@@ -224,7 +224,7 @@ def _is_real(value: Any) -> bool:
 
 
 def _result_is_real(ufunc: Any, real: bool) -> bool:
-    """Whether the result has the operands' real dtype (all real dtypes do alike) or is bool."""
+    """Whether the result has the operands' real dtype (equal for all real dtypes) or is bool."""
     found = set()
     for letter in "efd" if real else "?":
         loops = [t for t in ufunc.types if t.startswith(letter * ufunc.nin + "->")]

@@ -130,7 +130,7 @@ def tangents_of(case: Case, directions: dict[int, Array | None]) -> list[tuple[T
 def numerical_jacobian(case: Case, position: int) -> list[Array | None]:
     """Jacobians of all outputs with respect to one input, rows = input elements, columns = output elements.
 
-    ``None`` stands for outputs of types without derivatives. For a complex input (and real outputs) an entry is the
+    ``None`` marks outputs of types without derivatives. For a complex input (and real outputs) an entry is the
     conjugate Wirtinger derivative: d/d(real part) + i * d/d(imaginary part).
     """
     target, evaluate = case.perturbed(position)

@@ -132,7 +132,7 @@ _LOCK = "lock"
 class SpillFolder:
     """A folder that is removed once neither its owner nor any array in it is in use.
 
-    A lock on a file inside tells other processes that it is alive; the system drops the lock however a process
+    a lock on a file inside shows other processes that it is alive; the system drops the lock however a process
     ends, so that folders without one can be removed by whoever comes next.
     """
 

@@ -45,7 +45,7 @@ def rounded_once(operands: int = 1) -> Callable[[Callable[..., Any]], Callable[.
     """Let a forward compute halves in single precision.
 
     Numbers among the first arguments, its ``operands``, are rounded before, as are numbers that become tensors.
-    The forward itself stays at hand as ``of_wider``, for callers that know that there are no halves.
+    The forward itself remains available as ``of_wider``, for callers that know that there are no halves.
     """
 
     def decorate(forward: Callable[..., Any]) -> Callable[..., Any]:

@@ -32,7 +32,7 @@ def computed_in_pieces(compute: Callable[..., None], x: Any, *others: Any, resul
 def scaled_into(write: Callable[..., Any], target: Any, other: Any, alpha: Any) -> None:
     """``write(target, alpha * other, out=target)`` for ``write`` an element-wise function such as ``np.subtract``.
 
-    ``alpha`` may stand in an array of the target's dtype already: NumPy makes one of a number at each call, 1 µs.
+    ``alpha`` may already be an array of the target's dtype: NumPy makes one of a number at each call, 1 µs.
     """
     kind = alpha.__class__
     if kind is not np.ndarray and alpha == 1:

@@ -1,6 +1,6 @@
 """Orthogonal polynomials by their three-term recurrences (DLMF 18.9), Chebyshev's by closed forms where there are.
 
-A recurrence takes a step for each degree, so its loop ends as soon as everything that goes on has overflowed.
+A recurrence takes a step for each degree, so its loop ends as soon as everything that continues has overflowed.
 """
 
 from __future__ import annotations

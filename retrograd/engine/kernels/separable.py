@@ -56,7 +56,7 @@ _MOST_CELLS = 1 << 19
 def _as_products(x: Any, maps: Any, sizes: tuple[int, ...]) -> bool:
     """Whether matrices, mostly of zeros, serve: they are small, and nothing is infinite (0 times infinity is NaN).
 
-    BLAS then takes a tenth to a third of the time of sums of neighbours, and a twentieth on the way back.
+    BLAS then takes a tenth to a third of the time of sums of neighbours, and a twentieth in backward.
     """
     small = all(indices.shape[1] * sizes[axis] <= _MOST_CELLS for axis, indices, _ in maps)
     return small and x.size > 0 and x.dtype.char in "fd" and bool(np.isfinite(np.add.reduce(x, axis=None)))

@@ -1,4 +1,4 @@
-"""Sums, of which each is about as exact as if it were added up pairwise.
+"""Sums, each about as exact as a pairwise sum.
 
 NumPy adds pairwise only what lies side by side, and BLAS nothing; but BLAS takes half to a tenth of the time. So what
 is summed is cut into pieces, whose sums are products with ones, and those sums are summed in the same way. A matrix of

@@ -15,7 +15,7 @@ from .node import GraphNode, edge_parts, edge_to
 
 
 def never_alone(_: object) -> int:
-    """Stand in for ``sys.getrefcount``: whatever it is asked about has other holders, so it is copied, not taken."""
+    """Replace ``sys.getrefcount``: whatever it is asked about has other holders, so it is copied, not taken."""
     return sys.maxsize
 
 

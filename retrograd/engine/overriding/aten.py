@@ -177,7 +177,7 @@ class RowOverload:
 
 
 class FunctionOverload(RowOverload):
-    """One overload of an operator that is no row but a function."""
+    """One overload of an operator that is not a row but a function."""
 
     def __init__(self, opname: str, overload: str, function: Callable[..., Any]) -> None:
         super().__init__(opname, overload, types.SimpleNamespace(call=function, name=opname, aux=(), params=()))
@@ -241,7 +241,7 @@ class RowPacket:
 
 
 class FunctionPacket(RowPacket):
-    """``ops.aten.softmax``, which is no row but a function: every overload is a call of it."""
+    """``ops.aten.softmax``, which is not a row but a function: every overload is a call of it."""
 
     def __init__(self, opname: str, function: Callable[..., Any]) -> None:
         super().__init__(opname, {"default": function}, FunctionOverload)
@@ -257,7 +257,7 @@ _PACKETS: dict[str, RowPacket] = {}
 forward: dict[str, Callable[..., Any]] = {}
 """Functions with PyTorch's arguments for operators whose rows have others (the face ``ops`` fills it)."""
 functions: dict[str, Callable[..., Any]] = {}
-"""Public functions, which stand in for operators that are no rows (the face ``ops`` fills it)."""
+"""Public functions, used for operators that are not rows (the face ``ops`` fills it)."""
 
 
 def overload_of(row: Any, args: tuple[Any, ...], written: str = "") -> RowOverload:

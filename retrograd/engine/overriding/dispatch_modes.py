@@ -125,7 +125,7 @@ def write_beneath(op: Any, args: tuple[Any, ...], write: Write) -> None:
 
 
 def asked(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the innermost mode makes of a call that is no row's: of a custom operator, or one that makes a tensor."""
+    """The innermost mode's result for a call without a row: of a custom operator, or one that makes a tensor."""
     with _pop_mode_temporarily() as mode, no_grad():
         return mode._intercept_call(func, args, kwargs)
 

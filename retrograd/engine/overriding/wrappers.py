@@ -110,12 +110,12 @@ def _asked_values(args: tuple[Any, ...], kwargs: dict[str, Any], places: dict[st
 
 def overridable_call(
     function: Callable[..., Any], public_api: Callable[[], Any], asked: dict[str, int] | None = None,
-    arrange: Arrange | None = None, tells_class: bool = False,
+    arrange: Arrange | None = None, pass_class: bool = False,
 ) -> Callable[..., Any]:  # fmt: skip
     """``function``, but ``__torch_function__`` of active modes and of its arguments' classes runs first.
 
     ``asked`` are the arguments whose classes are asked, if not all; ``arrange`` is the form in which they are handed
-    over; with ``tells_class`` modes get the first argument's class, a plain tensor's too.
+    over; with ``pass_class`` modes get the first argument's class, a plain tensor's too.
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -131,7 +131,7 @@ def overridable_call(
         if arrange is not None:
             args, kwargs = arrange(args, kwargs)
             return overrides.handle_torch_function(public_api(), values, *args, **kwargs)
-        found = [] if here.subclasses_off else [args[0]] if tells_class else overrides.overloaded(values)
+        found = [] if here.subclasses_off else [args[0]] if pass_class else overrides.overloaded(values)
         return overrides.asked(public_api(), found, args, kwargs)
 
     return call
@@ -267,7 +267,7 @@ def _overridable_property(tensor: Any, name: str, value: property) -> property:
         return lambda: getattr(tensor.__dict__[name], part)
 
     parts: list[Any] = [
-        None if function is None else overridable_call(function, api(part), tells_class=part == "__get__")
+        None if function is None else overridable_call(function, api(part), pass_class=part == "__get__")
         for function, part in ((value.fget, "__get__"), (value.fset, "__set__"), (value.fdel, "__delete__"))
     ]
     kind: Any = _Attribute

@@ -160,7 +160,7 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
 
 
 def tree_is_leaf(tree: Any, is_leaf: IsLeaf | None = None) -> bool:
-    """Whether ``tree`` is no container."""
+    """Whether ``tree`` is not a container."""
     return (is_leaf is not None and is_leaf(tree)) or _node_def(tree) is None
 
 

@@ -156,7 +156,7 @@ class OpDef(RowFacts):
         self.unconditional = _frozen(n for n in saved if n in own or (asked_by.count(n) > 1 and not self.apart))
         """What PyTorch's nodes keep whichever operands want gradients: results, and what several rules ask for."""
         self.saved_places = tuple(k for k, name in enumerate(self.saved_names) if name in own)
-        """Which of what a node keeps are no operands and no parameters."""
+        """Which of the saved values are neither operands nor parameters."""
         self.saves_result = not {"result", *self.results}.isdisjoint(self.saved_names)
         whole = {*self.tensor_names, *own, *self.array_names} - {*self.scalars}
         self.tensor_saved = _frozen(n for n in self.saved_names if n in whole)

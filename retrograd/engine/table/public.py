@@ -54,7 +54,7 @@ def check_tensor(function: str, value: Any, position: int = 1, name: str = "inpu
 
 
 def check_dim(function: str, dim: Any, *, optional: bool = True) -> None:
-    """``TypeError`` in torch's words for a dimension that is no whole number (or, if ``optional``, ``None``)."""
+    """``TypeError`` in torch's words for a dimension that is not an integer (or, if ``optional``, ``None``)."""
     if not (isinstance(dim, (int, np.integer)) or (optional and dim is None) or hasattr(dim, "__index__")):
         raise TypeError(f"{function}(): argument 'dim' must be int, not {type_name_of(dim)}")
 

@@ -76,7 +76,7 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
     """A function that returns the gradient of ``func`` (a scalar) by its arguments ``argnums``, and its value.
 
     With ``has_aux`` ``func`` returns ``(value, anything)`` and the result is ``(gradient, (value, anything))``.
-    A gradient has the shape of its argument.  ``RuntimeError`` for an output that is no real scalar.
+    A gradient has the shape of its argument.  ``RuntimeError`` for an output that is not a real scalar.
     """
 
     @functools.wraps(func)

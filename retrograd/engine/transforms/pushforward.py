@@ -42,7 +42,7 @@ Push = Callable[[Level, list[Any], list[Any]], list[Any]]
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """``(output, tangent of the output)`` of ``func(*primals)`` for ``tangents`` of ``primals``, alike in structure.
+    """``(output, tangent of the output)`` of ``func(*primals)`` for ``tangents`` of ``primals``, equally structured.
 
     With ``has_aux`` ``func`` returns ``(output, anything)``, and that is returned as third.  ``RuntimeError`` for
     directions that do not fit, within this thread's ``forward_ad.dual_level``, and under ``strict`` for an output that
@@ -122,7 +122,7 @@ def _by_transposing_twice(func: Callable[..., Any], primals: Any, tangents: list
 
 
 def _checked_directions(primals: Any, tangents: Any) -> list[Any]:
-    """The tangents in a row; ``RuntimeError`` unless both are tuples of tensors, alike in structure and shapes."""
+    """The tangents in a row; ``RuntimeError`` unless both are tuples of tensors, with the same structure and shapes."""
     leaves, spec = _directions(primals, "primals")
     found, found_spec = _directions(tangents, "tangents")
     if spec != found_spec:

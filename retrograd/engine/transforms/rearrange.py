@@ -18,7 +18,7 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
     """A tensor (or tensors, stacked first) with the dimensions that ``pattern`` names in another order.
 
     ``"b h w c -> b (h w) c"`` merges, ``"(a b) c -> a b c"`` splits where ``axes_lengths`` gives all but one length;
-    ``...`` stands for all other dimensions.  ``ValueError`` for a pattern that does not fit.
+    ``...`` means all other dimensions.  ``ValueError`` for a pattern that does not fit.
     """
     if isinstance(tensor, (list, tuple)):
         tensor = FUNCTIONS["stack"](list(tensor))

@@ -40,7 +40,7 @@ def drawing_refused() -> Iterator[None]:
 
 
 def check_randomness(randomness: str) -> None:
-    """``RuntimeError`` for what is no way of drawing."""
+    """``RuntimeError`` for an unknown ``randomness``."""
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
 

@@ -113,7 +113,7 @@ class Scope:
     children: list[int] = field(default_factory=list)
     """Scopes directly inside, in order of their atoms."""
     repeats: int = 1
-    """How many equal blocks it holds, its children (or, where it has none, single atoms); 1 if it is no repeat."""
+    """How many equal blocks it holds, its children (or, where it has none, single atoms); 1 if it is not a repeat."""
     aliases: tuple[str, ...] = ()
     """Paths of scopes that held the same and were made one with this."""
 

@@ -18,7 +18,7 @@ _PER_INCH = 72.0
 _MARGIN = 24.0
 _CLUSTER = "cluster_"
 _SHEET, _CLOSE = 0, -1
-"""Among the numbers of frames: the whole sheet, which is no cluster, and the end of a cluster."""
+"""Among the numbers of frames: the whole sheet, which is not a cluster, and the end of a cluster."""
 OURS = "Use --layout layered, which needs no Graphviz and is linear in the graph."
 
 

@@ -38,7 +38,7 @@ class Net:
 
     @property
     def first_top(self) -> int:
-        """The first port at the top; all nodes before it are no ports."""
+        """The first port at the top; all nodes before it are not ports."""
         return self.count - self.tops - self.bottoms
 
     @property

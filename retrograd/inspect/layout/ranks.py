@@ -9,7 +9,7 @@ import numpy as np
 from .net import Net
 
 _ENDLESS = 1 << 30
-"""Height of a port at the bottom: what leads to it goes on outside."""
+"""Height of a port at the bottom: what leads to it continues outside."""
 _TWIG = 3
 """Longest path below a node that may count as a twig."""
 

@@ -16,7 +16,7 @@ _LANES = 40
 _CORRIDOR = 36.0
 _TURN_ROOM = 30.0
 _GAP = 48.0
-"""How far apart things of one page stand at most, where nothing of it stands between them."""
+"""Largest distance between neighbours on one page."""
 _TURN_STEP, _TURN_STEPS = 6.0, 48.0
 """How far apart lines turn that run from page to page, and how far all of them together."""
 

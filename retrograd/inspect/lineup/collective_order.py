@@ -1,4 +1,4 @@
-"""Finds the first collective that ranks of a group do not call alike, and gradients summed in different orders."""
+"""Finds the first collective on which ranks of a group disagree, and gradients summed in different orders."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _sayable(text: str, encoding: str) -> str:
 def page_text(parts: Iterable[Any], *, width: int = FILE_WIDTH, like: Console | None = None) -> str:
     """Return the parts as text, with the colours that the console ``like`` would use, or without any.
 
-    Lines end where their words end.  What is too long for a line goes on in the next one; where branches of a tree
+    Lines end where their words end.  What is too long for a line continues in the next one; where branches of a tree
     begin so far to the right that nothing fits beside them, lines are longer than ``width``.
     """
     from rich.console import Console

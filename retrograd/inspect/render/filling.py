@@ -11,7 +11,7 @@ _SPARED = re.compile(r"^ *//(?: .*)?\n|^ +|  // .*$", re.MULTILINE)
 
 
 def filled(name: str, parts: dict[str, str]) -> str:
-    """Return a page of ``assets`` with its slots filled; parts are not looked at, so none can smuggle a slot into it.
+    """Return a page of ``assets`` with its slots filled; parts are not parsed, so none can smuggle a slot into it.
 
     A slot with a dot is a file of ``assets``, which may have slots itself: the page lists its style sheets and scripts.
     """

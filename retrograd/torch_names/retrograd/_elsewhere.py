@@ -1,4 +1,4 @@
-"""PyTorch's modules of few names, whose classes stand in larger files here: ``optim.sgd`` in ``optim.descent``."""
+"""PyTorch's modules of few names, whose classes are in larger files here: ``optim.sgd`` in ``optim.descent``."""
 
 from __future__ import annotations
 

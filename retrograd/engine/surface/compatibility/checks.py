@@ -67,7 +67,7 @@ public("_check_tensor_all", method=False)(_checking(RuntimeError, _check_tensor_
 
 @public("_check_is_size", method=False)
 def _check_is_size(i: Any, message: Message = None, *, max: Any = None) -> None:  # noqa: A002
-    """``RuntimeError`` for a number that is no size, or one above ``max``."""
+    """``RuntimeError`` for a number that is not a size, or one above ``max``."""
     _check_with(RuntimeError, i >= 0, message)
     if max is not None:
         _check_with(RuntimeError, i <= max, message)

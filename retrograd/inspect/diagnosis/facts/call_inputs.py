@@ -47,7 +47,7 @@ def _infinite(end: Any) -> bool:
 def limits_of(flow: Flow, tensor: int, before: int) -> Any:
     """Return ``[least, most]`` of a tensor before a row, as known of the last call that made or wrote it, or None.
 
-    Where that was not measured (``figure_schedule``), the row may have looked at its inputs.
+    Where that was not measured (``figure_schedule``), the call may have read its inputs.
     """
     return limits_and_sum(flow, tensor, before)[0] or _summarized(flow, tensor, before)
 

@@ -32,7 +32,7 @@ class CallTable:
         self.events = recording.events
         self.tensors = recording.tensors
         self.runs: list[Run] = runs_of(recording)
-        """Backward runs, in order; nested ones included."""
+        """Backward passes, in order; nested ones included."""
         self.made_in = RowTable()
         """Tensor -> rows of the calls that returned it."""
         self.used_in = RowTable()

@@ -80,7 +80,7 @@ def _call(flow: Flow, text: str, run: Run | None = None) -> int | None:
 
 
 def run_without_graph(flow: Flow) -> Run | None:
-    """Return the backward run that had no graph to run through, or the one that a program never tried.
+    """Return the backward pass that had no graph, or the one that a program never tried.
 
     ``if loss.requires_grad: loss.backward()`` lets an optimizer step with no gradient at all.
     """

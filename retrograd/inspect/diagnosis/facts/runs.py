@@ -1,4 +1,4 @@
-"""``Run``: one backward run of a recording, from its beginning to its end."""
+"""``Run``: one backward pass of a recording, from its beginning to its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...recording.events import Recording
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """One backward run."""
+    """One backward pass."""
 
     number: int
     begin: int
@@ -74,7 +74,7 @@ class Run:
 
 
 def runs_of(recording: Recording) -> list[Run]:
-    """Return the backward runs of a recording in order."""
+    """Return the backward passes of a recording in order."""
     found: list[Run] = []
     by_number: dict[Any, Run] = {}
     for row, event in enumerate(recording.events):

@@ -23,7 +23,7 @@ def optimizers_served(flow: Flow) -> dict[int, int]:
 
 
 def steps_with_runs(flow: Flow) -> Iterator[tuple[Event, list[Run]]]:
-    """Yield the steps of all optimizers, and the backward runs for each: those since the step before.
+    """Yield the steps of all optimizers, with the backward passes for each: those since the previous step.
 
     Where the first step comes before any run, steps call closures, and the runs come after their step.
     """

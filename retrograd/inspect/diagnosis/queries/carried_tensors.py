@@ -1,4 +1,4 @@
-"""Tensors that carry the graph of one backward run into the next."""
+"""Tensors that carry the graph of one backward pass into the next."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..facts.runs import Run
 from ..text.spelling import assigned, hands_over, passed_on, sets_attribute, takes
 
 _CODE = re.compile(r"[A-Za-z_(][\w.,() \[\]'\"]*$")
-"""Names that can stand in a statement, which words such as "a (3, 4) tensor" cannot."""
+"""Names that can be part of a statement, unlike words such as "a (3, 4) tensor"."""
 _PLACE = re.compile(r"(?P<all>.+)\[\d+\]$")
 """An entry of a list or tuple."""
 

@@ -64,14 +64,18 @@ class RoundTrips:
     def _goes(self, row: int, tensor: int) -> None:
         """Note what a call took out of the graph."""
         limits, total = limits_and_sum(self._flow, tensor, row)
-        if limits and total is not None and _tells(*limits):
+        if limits and total is not None and _is_distinctive(*limits):
             key = _key(prod(self._flow.facts(tensor).shape), *limits)
             self._gone[key] = Departure(row, tensor, total)
             self._gone[(key[0], *limits)] = self._gone[key]  # a number has all its digits
 
     def _comes(self, tensor: int, low: float, high: float, total: float) -> None:
         """Look where the values of a tensor come from that no call made of others."""
-        found = self._gone.get(_key(prod(self._flow.facts(tensor).shape), low, high)) if _tells(low, high) else None
+        found = (
+            self._gone.get(_key(prod(self._flow.facts(tensor).shape), low, high))
+            if _is_distinctive(low, high)
+            else None
+        )
         most = REORDERED * max(abs(low), abs(high))
         if found is not None and isclose(found.total, total, rel_tol=REORDERED, abs_tol=most):
             self.of_tensor.setdefault(tensor, found)
@@ -90,7 +94,7 @@ def _key(size: int, low: float, high: float) -> tuple[int, float, float]:
     return size, float(np.float32(low)), float(np.float32(high))
 
 
-def _tells(low: float, high: float) -> bool:
+def _is_distinctive(low: float, high: float) -> bool:
     """Whether one of two bounds identifies values: masks have 0 and 1, and written constants few digits."""
     return isfinite(low) and isfinite(high) and (is_computed(low) or is_computed(high))
 

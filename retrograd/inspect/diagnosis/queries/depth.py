@@ -305,7 +305,7 @@ def _lines(snapshot: Graph) -> list[_Line]:
 def _passed_on(snapshot: Graph) -> dict[int, float]:
     """Return node -> norm of the gradient it passed on to the only node behind it that does not just lead to a leaf.
 
-    What a layer hands to its own weight and bias is often much more than what goes on along the depth.
+    The gradient of a layer's own weight and bias is often much larger than what continues along the depth.
     """
     behind: dict[int, set[int]] = {}
     users: dict[int, set[int]] = {}

@@ -131,7 +131,7 @@ def without_any_grad(flow: Flow) -> set[int]:
 def held_for_others(flow: Flow) -> set[int]:
     """Return what an optimizer holds in place of tensors with the same shapes that get the gradients instead.
 
-    As the parameters of a network's copy.  That these get no gradient is no fault of the graph.
+    Such as the parameters of a network's copy: that these get no gradient is not the graph's fault.
     """
     idle = without_any_grad(flow)
     held = flow.optimized
@@ -148,7 +148,7 @@ def held_for_others(flow: Flow) -> set[int]:
 def _used_for_gradients(flow: Flow, tensor: int) -> bool:
     """Whether a leaf was used while gradients were recorded, and nothing but gradients changes it.
 
-    What is first used after the last backward pass is only looked at, as a model that is simulated.
+    What is first used after the last backward pass is only evaluated, like a model that is simulated.
     """
     if not flow.requires_grad(tensor) or not flow.is_leaf(tensor):
         return False
@@ -176,7 +176,7 @@ def made_since(flow: Flow, leaves: Iterable[int], row: int) -> bool:
 def updated_by_hand(flow: Flow, leaf: int) -> bool:
     """Whether a leaf that gets gradients is updated by the program itself, or its ``.grad`` is read.
 
-    To look at the gradient after the last step is no update.
+    Reading the gradient after the last step is not an update.
     """
     first, last = flow.accumulated[leaf][0], flow.accumulated[leaf][-1]
     replaced = (row > first for row in flow.leaf_events.get((leaf, "written"), ()))

@@ -159,7 +159,7 @@ def _full_name(flow: Flow, path: str, parameters: Mapping[str, int], leaf: int) 
 
 
 def _made_at(flow: Flow, leaves: tuple[int, ...], held: Set[int]) -> SourceLine | None:
-    """Return the innermost line on the way to every parameter of a block, but not to all that the module holds."""
+    """Return the innermost line on the path to every parameter of a block, but not to all that the module holds."""
     within = [lines_to(flow, leaf) for leaf in leaves]
     for line in within[0]:
         if all(line in lines for lines in within) and any(line not in lines_to(flow, leaf) for leaf in held):

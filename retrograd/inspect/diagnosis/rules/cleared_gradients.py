@@ -73,7 +73,7 @@ def _is_used(flow: Flow, leaf: int) -> bool:
 def _cleared_before(flow: Flow, leaves: list[int], step: int) -> int | None:
     """Return the event at which gradients that had arrived before a step were cleared, None if none had arrived.
 
-    Where nothing that was heard of cleared them, that is the step, which finds none.
+    If no recorded event cleared them, that is the step, which finds none.
     """
     arrived = [leaf for leaf in leaves if last_before(flow.accumulated[leaf], step) >= 0]
     return min((_gone_at(flow, leaf, step) for leaf in arrived), default=None)
@@ -115,7 +115,7 @@ def _case(flow: Flow, leaves: list[int], steps: list[int], cleared: int, *, step
 
 
 def _looked_for(flow: Flow) -> Iterator[Case]:
-    """Yield a case for each line that clears gradients unused, in every pass, before steps by hand look for them."""
+    """Yield a case for each line that clears gradients unused, in every pass, before manual steps read them."""
     lines: dict[SourceLine | None, dict[int, list[int]]] = {}
     for leaf, arrivals in flow.accumulated.items():
         if len(arrivals) >= HABIT and leaf not in flow.ledger.given_by_hand and leaf not in flow.ledger.changed:
@@ -200,7 +200,7 @@ class _Loss:
 
     leaf: int
     shares: int
-    """Backward runs before each step."""
+    """Backward passes before each step."""
     lost: int
     """Those that are cleared before the step."""
     cleared: int

@@ -53,7 +53,7 @@ def _ranks(flow: Flow) -> Iterator[Case]:
 
 
 def _lines_of_inputs(flow: Flow, leaves: set[int]) -> set[SourceLine | None]:
-    """Return the lines that made leaves which are no parameters: threads run one line for an input of each."""
+    """Return the lines that made leaves which are not parameters: threads run one line for an input of each."""
     return {flow.facts(leaf).source for leaf in leaves if not flow.facts(leaf).parameter}
 
 

@@ -1,4 +1,4 @@
-"""Graphs that a backward run needs and an earlier one has freed: which tensor carried the old graph over."""
+"""Graphs that a backward pass needs and an earlier one has freed: which tensor carried the old graph over."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def _written(flow: Flow, tensor: int, row: int) -> int:
 
 
 def _entries(flow: Flow, write: int, tensor: int) -> int:
-    """Return how many entries a write by index fills, by the indices or by what was written; 0 where neither tells."""
+    """Return how many entries a write by index fills, by the indices or by what was written; 0 if unknown."""
     indices = [prod(flow.facts(one).shape) for one in flow.inputs(write) if one != tensor]
     if indices:
         return max(indices)

@@ -99,7 +99,7 @@ def _origin(flow: Flow, wanted: Callable[[int], bool]) -> int | None:
 def _changed(flow: Flow) -> str:
     """Return the tensor that the refused write changes, or an entry of: ``x`` of ``x[0] += 1``.
 
-    ``parts["low"]`` stands for itself where no tensor is called ``parts``, which is a collection then.
+    ``parts["low"]`` is the whole name if no tensor is called ``parts``, which is then a collection.
     """
     text = written_name(flow.spelling.text(flow.error.source if flow.error else None))
     whole = text.split("[")[0]

@@ -64,7 +64,7 @@ def _equal_results(one: Event, other: Event) -> bool:
 def _reseeded(flow: Flow) -> tuple[list[Event], list[Event]] | None:
     """Return two stretches that begin with the same random numbers: the generator was seeded before both.
 
-    Each must make what it trains by itself: a model that goes on from one to the other makes them unequal.
+    Each must make what it trains by itself: a model that continues from one to the other makes them unequal.
     """
     first: dict[tuple[object, ...], int] = {}
     for row in sorted([*flow.rows.get("operation", ()), *flow.rows.get("inplace", ())]):
@@ -82,13 +82,13 @@ def _reseeded(flow: Flow) -> tuple[list[Event], list[Event]] | None:
 
 
 def _trained(flow: Flow, begin: int, end: int) -> set[int]:
-    """Return the leaves of the backward runs of a stretch."""
+    """Return the leaves of the backward passes of a stretch."""
     runs = [run for run in flow.runs if begin < run.begin < end and not run.nested]
     return {leaf for run in runs for leaf in flow.leaves_behind(flow.reached_by(run))}
 
 
 def _compared(flow: Flow) -> tuple[list[Event], list[Event]] | None:
-    """Return the forward calls of a program's only two backward runs, if they are of one line and nothing came between.
+    """Return the forward calls of a program's only two backward passes, if they are of one line and adjacent.
 
     Leaves that nothing ever changes, one step and the same step again on the same data, gradients cleared in between,
     and a line that demands equality, or one function called twice: that is somebody who wants to see them agree.
@@ -254,7 +254,7 @@ def _in_another_order(one: list[str], other: list[str]) -> bool:
 def _drawing_line(flow: Flow, source: SourceLine | None) -> SourceLine | None:
     """Return the line that draws from a generator shared by everybody: in the file of a line, above it if one is.
 
-    One that stands at the margin draws once, for both runs.
+    One outside of any function draws once, for both runs.
     """
     lines = flow.recording.sources.get(source.file, {}) if source else {}
     found = [number for number, text in sorted(lines.items()) if text[:1].isspace() and ELSEWHERE.search(text)]

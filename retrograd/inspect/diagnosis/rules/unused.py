@@ -89,9 +89,7 @@ def _unreached(flow: Flow, failed: Run | None) -> tuple[list[int], dict[str, lis
     """
     found, silent = list[int](), defaultdict[str, list[int]](list)
     if failed is not None:
-        reached = flow.values_behind(
-            failed
-        ).tensors  # what its values reach, a cut keeps from it: other rules explain that
+        reached = flow.values_behind(failed).tensors  # a cut keeps these from a gradient: other rules explain that
         return [leaf for leaf in failed.inputs if leaf not in reached], silent
     if any(run.error for run in flow.runs) or not flow.got_gradient:
         return found, silent

@@ -66,7 +66,7 @@ def _losses(flow: Flow, averaged: dict[int, Event]) -> Iterator[Case]:
 
 
 def _undivided(flow: Flow) -> Iterator[Case]:
-    """Yield the case of gradients of means that are summed over ranks by hand, and stepped by as they are."""
+    """Yield the case of gradients of means that are explicitly summed over ranks, and used without division."""
     summed = [row for row, event in flow.of_kind("collective") if event.data.get("gradients_of")]
     if not summed or any(any(event.data.get("requires_grad", ())) for _, event in flow.of_kind("collective")):
         return  # of one batch that ranks compute together the parts of a gradient are summed
@@ -171,7 +171,7 @@ def _operands(node: ast.AST) -> list[ast.expr]:
 
 
 def _gradients(flow: Flow, averaged: dict[int, Event]) -> Iterator[Case]:
-    """Yield the case of gradients that are divided once more, and were not summed by hand."""
+    """Yield the case of gradients that are divided once more, and were not explicitly summed."""
     by_hand = {leaf for _, event in flow.of_kind("collective") for leaf in event.data.get("gradients_of", ())}
     lines: dict[object, list[int]] = {}
     for row, event in flow.of_kind("inplace"):

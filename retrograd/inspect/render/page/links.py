@@ -61,7 +61,7 @@ def links_of(folded: Folded, groups: Groups, cuts: Collection[int]) -> Links:
 
 
 def _lifted(folded: Folded, groups: Groups, depths: list[int], edge: int) -> Iterator[tuple[int, ...]]:
-    """Yield the links that one edge passes through on its way out of boxes and into others."""
+    """Yield the links of one edge, out of boxes and into others."""
     source, target = folded.sources[edge], folded.targets[edge]
     atoms, parents = len(folded), groups.parents
     upper, lower = groups.of_atom[source], groups.of_atom[target]

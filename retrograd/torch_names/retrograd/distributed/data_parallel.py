@@ -124,7 +124,7 @@ class DataParallel:
     counts as zero); the ranks must give the same parameters in the same order.
 
     Gradients travel in buckets of about ``bucket_bytes`` bytes; a bucket is sent as soon as its last gradient has
-    been accumulated and all buckets before it are on their way, so that all ranks send in one order.
+    been accumulated and all buckets before it were sent, so that all ranks send in one order.
     With ``broadcast`` the values of rank 0 are given to all ranks at once.
 
     At the end of a run raises ``UnreadyParametersError``, on all ranks alike, naming parameters that got no
@@ -240,7 +240,7 @@ class DataParallel:
             )
 
     def _judge(self) -> None:
-        """Refuse gradients that are no mean over all ranks; every rank comes to the same verdict."""
+        """Reject gradients that are not a mean over all ranks; every rank decides the same."""
         world, rank = self.communicator.world_size, self.communicator.rank
         if self._twice:
             raise UnreadyParametersError(

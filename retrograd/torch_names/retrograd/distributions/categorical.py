@@ -177,7 +177,7 @@ class OneHotCategorical(_OverCategories):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """With gradients that go to the probabilities as if those had been drawn (Bengio et al. 2013)."""
+    """With gradients that go to the probabilities as for a draw (Bengio et al. 2013)."""
 
     has_rsample = True
 

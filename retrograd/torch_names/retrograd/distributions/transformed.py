@@ -78,7 +78,7 @@ class TransformedDistribution(Distribution):
         return value
 
     def log_prob(self, value: Any) -> Any:
-        """That of the origin of ``value``, less the log determinants on the way."""
+        """That of the origin of ``value``, less the log determinants of the transforms."""
         self._validate_sample(value)
         width, spread = len(self.event_shape), 0.0
         for transform in reversed(self.transforms):

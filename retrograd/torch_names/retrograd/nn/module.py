@@ -12,7 +12,7 @@ from . import conversions, hooked, module_state
 
 _BEFORE = {"_parameters": "parameters", "_modules": "module"}
 _EXPECTED = {"_parameters": ("parameter", "torch.nn.Parameter"), "_modules": ("child module", "torch.nn.Module")}
-"""What stands in a table, and of which class."""
+"""The entries of a table, and their class."""
 
 
 def _take_in(module: Module, table: str, name: str, value: Any) -> None:
@@ -60,7 +60,7 @@ class Module:
 
     training: bool
     call_super_init: bool = False
-    """Whether ``__init__`` goes on to that of the next class, for modules with several bases."""
+    """Whether ``__init__`` calls that of the next class, for modules with several bases."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         goes_on = self.call_super_init

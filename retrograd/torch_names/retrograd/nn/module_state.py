@@ -58,7 +58,7 @@ def check_name(module: Any, kind: str, name: Any) -> None:
 
 
 def check_parameter(name: str, param: Any) -> None:
-    """``TypeError`` for what is no parameter, ``ValueError`` for one that was computed."""
+    """``TypeError`` for what is not a parameter, ``ValueError`` for one that was computed."""
     if param is None:
         return
     is_parameter = isinstance(param, Parameter)

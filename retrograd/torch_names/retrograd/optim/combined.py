@@ -30,7 +30,7 @@ class _Combined(LRScheduler):
 
 
 def _check_members(name: str, schedulers: Sequence[Any], optimizer: Any) -> None:
-    """``TypeError`` for what is no schedule, ``ValueError`` for one that wants a measure or has another optimizer."""
+    """``TypeError`` for what is not a schedule, ``ValueError`` for one with a measure or another optimizer."""
     for i, scheduler in enumerate(schedulers):
         if not hasattr(scheduler, "optimizer"):
             raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")

@@ -39,7 +39,7 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self) -> None:
-        """The step that sets the first rates; a schedule that goes on finds them changed already."""
+        """The step that sets the first rates; a schedule that continues finds them changed already."""
         self._step_count, self._is_initial = 0, True
         self.step()
         self._is_initial = False

@@ -85,7 +85,7 @@ def _worded(msg: Message, text: str) -> str:
 
 
 def _pairs_inside(actual: Any, expected: Any, place: str) -> list[tuple[Any, Any, str]] | None:
-    """The pairs of two containers; ``None`` for what is no container."""
+    """The pairs of two containers; ``None`` for what is not a container."""
     if isinstance(actual, Sequence) and isinstance(expected, Sequence) and not isinstance(actual, str):
         if len(actual) != len(expected):
             raise AssertionError(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
@@ -103,7 +103,7 @@ def _pairs_inside(actual: Any, expected: Any, place: str) -> list[tuple[Any, Any
 
 
 def _fault(actual: Any, expected: Any, rules: _Rules) -> str | None:
-    """What differs between two values that are no containers."""
+    """The difference between two values that are not containers."""
     if actual is None or expected is None:
         return None if actual is expected else f"None mismatch: {actual} is not {expected}"
     if rules.checks["same"] and type(actual) is not type(expected):

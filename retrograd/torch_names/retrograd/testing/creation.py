@@ -30,7 +30,7 @@ def make_tensor(
     """Random values in ``[low, high)``: by default -9 to 9, for integers -9 to 9 or 0 to 9, for bool 0 or 1.
 
     ``noncontiguous`` gives a tensor with gaps, ``exclude_zero`` puts the smallest positive value where a zero was.
-    ``ValueError`` for an empty range or ``requires_grad`` with an integral dtype, ``TypeError`` for what is no dtype.
+    ``ValueError`` for an empty range or ``requires_grad`` with an integral dtype, ``TypeError`` without a dtype.
     """
     if not isinstance(dtype, Dtype):
         raise TypeError(f"The requested dtype '{dtype}' is not supported by torch.testing.make_tensor()")

@@ -126,7 +126,7 @@ def _check_mask(mask: Any, t: Any, dim: int) -> None:
 
 
 def _bound(value: Any) -> int | None:
-    """A bound or step of a slice; ``TypeError`` for what is no integer."""
+    """A bound or step of a slice; ``TypeError`` for what is not an integer."""
     if value is None or isinstance(value, TensorBase):
         return None if value is None else value.__index__()
     try:

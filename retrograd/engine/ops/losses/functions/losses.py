@@ -135,7 +135,7 @@ def _check_places(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
 
 
 def _check_nll(logs: Any, target: Any, weight: Any) -> None:
-    """``RuntimeError`` for targets that are no class numbers, or weights that are not one for each class."""
+    """``RuntimeError`` for targets that are not class indices, or weights that are not one for each class."""
     shape, numpy = logs._array.shape, target._array.dtype
     if len(shape) <= 2 < target._array.ndim + 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")

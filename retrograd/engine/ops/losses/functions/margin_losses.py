@@ -27,7 +27,7 @@ from .losses import check_reduction, reduced, reduction_of
 
 
 def at_least(values: Any, bound: float) -> Any:
-    """A copy limited from below to ``bound``; the gradient passes as if it were not limited."""
+    """A copy limited from below to ``bound``; the gradient passes unchanged."""
     limited = values.clone()
     grad = STATE.grad_enabled
     set_grad_enabled_here(False)

@@ -55,7 +55,7 @@ def _wanted_size(x: Any, size: Any, factor: Any, recompute: Any) -> tuple[tuple[
 
 
 def _whole(size: Any) -> int:
-    """A size; ``TypeError`` for what is no integer, nor a tensor with one."""
+    """A size; ``TypeError`` for what is not an integer, nor a tensor with one."""
     if isinstance(size, bool) or not hasattr(size, "__index__"):
         raise TypeError(f"interpolate(): argument 'size' must be int or a tuple of ints, not {type_name_of(size)}")
     try:
@@ -65,7 +65,7 @@ def _whole(size: Any) -> int:
 
 
 def _factor(factor: Any) -> float:
-    """A scale; ``TypeError`` for what is no number."""
+    """A scale; ``TypeError`` for what is not a number."""
     if not isinstance(factor, (int, float, np.number)):
         raise TypeError(f"interpolate(): argument 'scale_factor' must be float, not {type_name_of(factor)}")
     number = float(factor)

@@ -120,7 +120,7 @@ def _new(name: str, compute: Any, defaults: dict[str, Any]) -> None:
         if numpy_of(dtype).name not in ("float32", "float64"):
             raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
         if layout not in (None, strided):
-            raise ValueError(f"{_TOLD.get(name, name)} is implemented for strided tensors only, got: {layout}")
+            raise ValueError(f"{_REPORTED.get(name, name)} is implemented for strided tensors only, got: {layout}")
         _check_shape(values, sym)
         return _made(name, M, lambda: compute(M, not sym, **values), dtype, requires_grad)
 
@@ -128,7 +128,7 @@ def _new(name: str, compute: Any, defaults: dict[str, Any]) -> None:
     public(name, namespace=SIGNAL)(window)
 
 
-_TOLD = dict.fromkeys(("hann", "hamming", "nuttall", "general_hamming"), "general_cosine")
+_REPORTED = dict.fromkeys(("hann", "hamming", "nuttall", "general_hamming"), "general_cosine")
 """Windows that are sums of cosines, and speak as what computes these."""
 _NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
 _new("hann", lambda n, p: cosine_sum(n, p, (0.5, 0.5)), {})

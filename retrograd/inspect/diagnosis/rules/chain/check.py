@@ -99,7 +99,7 @@ def _goes_on(flow: Flow, cut: _Cut) -> bool:
 def _copied_losses(flow: Flow) -> Iterator[Case]:
     """Yield the case of a loss that is a new leaf made of another one's values, in some steps only.
 
-    A constant that stands for the loss of an empty batch is made of nothing.
+    A constant used as the loss of an empty batch is made of nothing.
     """
     trained = sorted(expected_gradients(flow))
     for run in flow.runs:

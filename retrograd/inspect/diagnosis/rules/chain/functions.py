@@ -1,4 +1,4 @@
-"""Cuts inside differentiated functions, and terms that reach no leaf."""
+"""Cuts inside differentiated functions, and terms whose gradient reaches nothing."""
 
 from __future__ import annotations
 

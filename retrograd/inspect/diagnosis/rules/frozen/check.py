@@ -281,7 +281,7 @@ def _never_on(flow: Flow, run: Run) -> Iterator[Case]:
 def _frozen_amid_training(flow: Flow) -> dict[int, int]:
     """Return the tensors that were trained, then frozen, and whose optimizer went on without a gradient for them.
 
-    Other networks train on while one is frozen, as a critic is for the generator's step: only its own tells.
+    Other networks train on while one is frozen, as a critic is for the generator's step: only its own steps count.
     """
     found: dict[int, int] = {}
     held = flow.optimized

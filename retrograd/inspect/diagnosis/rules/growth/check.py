@@ -56,7 +56,7 @@ CHECK = Check("growth", KINDS, find)
 
 
 def _longer_runs(flow: Flow, kept: list[Case]) -> Case | None:
-    """Return the case of a loop whose backward runs through all earlier steps.
+    """Return the case of a loop whose backward pass traverses all earlier steps.
 
     A gradient that is to have a history itself is a step of something longer, as of an inner loop: it is to grow.
     """
@@ -379,7 +379,7 @@ def _held_by_gradients(flow: Flow, case: Case) -> bool:
 def _never_cleared(flow: Flow, run: Run, following: Run | None) -> list[int]:
     """Return the leaves whose ``.grad`` of one pass still exists when the next one of its line begins, or at the end.
 
-    An optimizer clears at the head of its loop, so what its last step leaves behind is no habit of the program.
+    An optimizer clears at the head of its loop, so what its last step leaves behind does not count.
     """
     until = len(flow.events) if following is None else following.begin
     left = []

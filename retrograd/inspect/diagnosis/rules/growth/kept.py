@@ -178,7 +178,7 @@ def _carrying(flow: Flow, row: int) -> SourceLine | None:
 
 
 def _depths(flow: Flow, used: set[int]) -> dict[int, int]:
-    """Return, of each recorded call that no backward run reached, how many such calls lie behind it in a row."""
+    """Return, for each recorded call that no backward pass reached, how many such calls lie behind it in a row."""
     depth: dict[int, int] = {}
     for row in sorted([*flow.rows.get("operation", ()), *flow.rows.get("inplace", ())]):
         if row not in used and flow.has_node(row):

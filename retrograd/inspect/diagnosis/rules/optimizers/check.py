@@ -135,7 +135,7 @@ def _unregistered(flow: Flow, held: dict[int, int]) -> set[int]:
 
 
 def _is_born_before_use(flow: Flow, leaf: int) -> bool:
-    """Whether a leaf was made a parameter before the first backward run, and not for the first step alone."""
+    """Whether a leaf was made a parameter before the first backward pass, and not for the first step alone."""
     arrivals, steps = flow.accumulated[leaf], flow.optimizer_steps
     once = len(steps) >= HABIT and not flow.stepped_between(arrivals[0], arrivals[-1])
     return not once and is_born_parameter(flow, leaf) and creation_row(flow, leaf) < flow.runs[0].begin
@@ -151,7 +151,7 @@ def _used_within(flow: Flow, leaf: int, module: str) -> bool:
 def _taught(flow: Flow, held: dict[int, int]) -> list[int]:
     """Return the leaves whose gradients are meant for training: a step follows for them.
 
-    It is if the same backward run serves what an optimizer holds, or if nothing else serves the step.  What
+    It is if the same backward pass serves what an optimizer holds, or if nothing else serves the step.  What
     another network gets on the way, as a copy that is asked for derivatives, or when the training is over, is not.
     """
     found: set[int] = set()

@@ -86,7 +86,7 @@ def _by_accident(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> 
         return True
     if _meets_a_square(flow, row, *pair) or (flow.does(row, Trait.COMPARISON) and not _only_totals(flow, row, pair)):
         return False
-    return not _meant(flow, row, pair[0]) or _tells_no_pairs(flow, row, pair, own)
+    return not _meant(flow, row, pair[0]) or _shows_no_pairs(flow, row, pair, own)
 
 
 def _within_a_package(flow: Flow, row: int, pair: tuple[int, int]) -> bool:
@@ -137,7 +137,7 @@ def _makes_column(flow: Flow, row: int) -> bool:
     return is_a(flow.events[row].op, Trait.ARRANGING) and not was_column
 
 
-def _tells_no_pairs(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> bool:
+def _shows_no_pairs(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> bool:
     """Whether differences of all pairs of two results are only added up, and nothing else is known of pairs.
 
     Who compares each with each picks among the pairs, weighs them, or takes also those within one of the two results,

@@ -337,7 +337,7 @@ def _scaled_case(flow: Flow, optimizer: Optimizer, found: list[tuple[Step, int]]
 def squared_rate(flow: Flow) -> Iterator[Case]:
     """Yield a case for each optimizer whose rates are those that it was made with times one of these at most.
 
-    A schedule that begins with such a factor and falls, or rises to it and goes on, is no warm-up that ends there by
+    A schedule that begins with such a factor and falls, or rises to it and continues, is not a warm-up ending there by
     chance, no cycle and no rate that the program sets by itself.
     """
     for optimizer in flow.ledger.optimizers.values():

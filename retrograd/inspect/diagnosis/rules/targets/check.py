@@ -171,7 +171,7 @@ def _adds_another_number(flow: Flow, row: int, value: int) -> bool:
 def _of_another_network(flow: Flow, depends: Dependence, target: int, prediction: int, row: int) -> bool:
     """Whether a target depends on parameters only that no optimizer trains, and the prediction on some it does.
 
-    What both depend on, such as the point that a field is integrated from, is no other network; nor is what is
+    What both depend on, such as the point that a field is integrated from, is not another network; nor is what is
     computed of parameters alone, as a scale is: a network is given something.
     """
     if depends.of(target, row) != _OTHER or not depends.of(prediction, row) & _TRAINED:

@@ -56,7 +56,7 @@ def _likelihoods(flow: Flow, calls: set[int]) -> set[int]:
 def _is_learned(flow: Flow, weight: int, likelihood: int, row: int, calls: set[int]) -> bool:
     """Whether a weight is data less a prediction with a history, that another loss among ``calls`` holds to data.
 
-    How far the very probability is from one, as a focal loss weighs hard examples, is no error of a prediction.
+    How far the very probability is from one, as a focal loss weighs hard examples, is not an error of a prediction.
     """
     todo, seen = [(weight, row)], {weight}
     held = False

@@ -96,14 +96,14 @@ class Readable:
             device = tensor.device
             if device.type not in _EAGER and device.type != torch._C._get_privateuse1_backend_name():
                 return False
-            if not tensor.untyped_storage().nbytes() and self._tells_size(device):  # freed meanwhile
+            if not tensor.untyped_storage().nbytes() and self._knows_size(device):  # freed meanwhile
                 return False
             return device.type != "cuda" or not torch.cuda.is_current_stream_capturing()
         except Exception as failure:
             reraise_from_handler(failure)
             return False
 
-    def _tells_size(self, device: Any) -> bool:
+    def _knows_size(self, device: Any) -> bool:
         """Whether the storages of a device know their size: substitutes for storages need not."""
         found = self._telling.get(device)
         if found is None:

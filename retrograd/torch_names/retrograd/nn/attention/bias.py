@@ -14,7 +14,7 @@ from ...engine.warning import warn
 
 
 class CausalVariant(IntEnum):
-    """Where the diagonal of a mask that is no square begins or ends."""
+    """Where the diagonal of a mask that is not square begins or ends."""
 
     UPPER_LEFT = 1
     LOWER_RIGHT = 2

@@ -59,7 +59,7 @@ class _Numbered(Module):
         return self
 
     def _check_insertion(self, index: int, module: Any) -> None:
-        """``TypeError`` for what is no module; a list takes any place, as Python's lists do."""
+        """``TypeError`` for what is not a module; a list takes any place, as Python's lists do."""
         if not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
 

@@ -77,7 +77,7 @@ def _check(channels: tuple[int, int], stride: Any, padding: Any, groups: int, pa
 
 
 class _Plain(_ConvNd):
-    """Convolutions that are no transposes."""
+    """Convolutions that are not transposed."""
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,

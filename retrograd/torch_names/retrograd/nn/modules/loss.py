@@ -206,7 +206,7 @@ class MultiMarginLoss(_WeightedLoss, call="multi_margin_loss"):
     reduction: str = "mean"
 
     def prepare(self, options: dict[str, Any]) -> None:
-        """``ValueError`` for a power that the loss does not have, or weights that are no vector."""
+        """``ValueError`` for a power that the loss does not have, or weights that are not a vector."""
         if options["p"] not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
         weight = options["weight"]

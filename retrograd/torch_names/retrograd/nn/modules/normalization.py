@@ -51,7 +51,7 @@ class _NormBase(_Scaling):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Averages as if nothing had been seen."""
+        """Initial running statistics."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)

@@ -82,7 +82,7 @@ class ParameterList(Module):
 
 
 def _as_name(key: Any) -> str:
-    """A key; ``TypeError`` for what is no text."""
+    """A key; ``TypeError`` for what is not a string."""
     if not isinstance(key, str):
         raise TypeError(
             "Index given to ParameterDict cannot be used as a key as it is not a string "

@@ -13,7 +13,7 @@ from .init import skip_init
 from .memory_format import convert_conv2d_weight_memory_format, convert_conv3d_weight_memory_format
 
 _LATER = ("parametrize", "parametrizations", "prune")
-"""Rooms over the layers, which stand above this package: loaded on first use."""
+"""Submodules that use layers, and so import this package: loaded on first use."""
 _FROM_LATER = {
     "remove_weight_norm": "weight_hooks", "weight_norm": "weight_hooks",
     "remove_spectral_norm": "spectral_hook", "spectral_norm": "spectral_hook",

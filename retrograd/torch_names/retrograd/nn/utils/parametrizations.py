@@ -199,7 +199,7 @@ def orthogonal(
 ) -> Module:
     """Keep a matrix orthogonal, or its rows or columns orthonormal.
 
-    ``ValueError`` for what is no matrix, or for another map than ``matrix_exp`` (of square and complex matrices if
+    ``ValueError`` for what is not a matrix, or for another map than ``matrix_exp`` (of square and complex matrices if
     none is given), ``cayley`` and ``householder`` (of all others).
     """
     weight: Any = getattr(module, name, None)

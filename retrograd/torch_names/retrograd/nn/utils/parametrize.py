@@ -171,7 +171,7 @@ def transfer_parametrizations_and_params(
 
 
 def _check(made: Any, value: Any) -> None:
-    """``ValueError`` unless what was made of a value may stand for it: a tensor of its dtype and shape."""
+    """``ValueError`` unless the result can replace the value: a tensor of its dtype and shape."""
     if not isinstance(made, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(made).__name__}.")
     for fact in ("dtype", "shape"):

@@ -77,7 +77,7 @@ def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prune several parameters ``(module, name)`` as if they were one vector."""
+    """Prune several parameters ``(module, name)`` together, as one vector."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     scores = {} if importance_scores is None else importance_scores
