@@ -38,15 +38,15 @@ _ABOVE = (14.0, 26.0)
 """and of one above its end."""
 _NEAR_END = 48.0
 """How close to its end a line's label says enough."""
-_LABEL_HIGH = 11.0
+_LABEL_HIGH, _CELL = 11.0, 128.0
 
 
 class LabelPlaces:
     """Finds a free place for each label of a drawing, on its line near the start."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, list[tuple[float, float, float]]] = {}
-        """Height in steps -> labels there: left and right end, and height."""
+        self._cells: dict[tuple[int, int], list[tuple[float, float, float]]] = {}
+        """Height and place in steps -> labels that reach there: left and right end, and height."""
         self._said: set[tuple[Point, str]] = set()
         """Ports and their labels: lines of one value that leave together have one label."""
 
@@ -70,9 +70,12 @@ class LabelPlaces:
         width = text_width(word, LABEL_SIZE)
         for x, y in places:
             row, left, right = round(y / _LABEL_HIGH), x - width / 2 - 2, x + width / 2 + 2
-            near = chain.from_iterable(self._rows.get(row + step, ()) for step in (-1, 0, 1))
+            columns = range(int(left // _CELL), int(right // _CELL) + 1)
+            cells = [(row + step, column) for step in (-1, 0, 1) for column in columns]
+            near = chain.from_iterable(self._cells.get(cell, ()) for cell in cells)
             if not any(begin < right and left < end and abs(y - at) < _LABEL_HIGH for begin, end, at in near):
-                self._rows.setdefault(row, []).append((left, right, y))
+                for column in columns:
+                    self._cells.setdefault((row, column), []).append((left, right, y))
                 return x, y
         return None
 
