@@ -230,6 +230,15 @@ def test_a_legend_has_every_mark_and_no_other(what: str) -> None:
     assert known == used
 
 
+def test_names_without_end_do_not_widen_a_drawing() -> None:
+    """Script, label, root and modules of thousands of letters are shortened where they stand."""
+    name = "very_long_name_" * 300
+    made = replace(stack_of_layers(2), label=name, root_names=[name], classes={"net": name})
+    root = ET.fromstring(drawn(made, title=name, fold=None))
+
+    assert float(root.get("width", "inf")) < 1600
+
+
 def test_times_of_launching_are_called_so() -> None:
     """Where kernels run later on a device the drawing does not say that its times are those of the work."""
     ran = Event("backward", op="loss", data={"api": "backward", "snapshot": 0, "device": "cuda"})

@@ -35,7 +35,7 @@ const measures = () => state.data.steps[state.step].measures;
 // A line of the program as people are told of it: a cell of a notebook as the notebook numbers it, a file by its path or last part.
 function placeText(file, line, short = false) {
   if (Object.hasOwn(state.data.cells, file)) return `${state.data.cells[file]}, line ${line}`;
-  return `${short ? file.split(/[/\\]/).at(-1) : file}:${line}`;
+  return `${clean(short ? file.split(/[/\\]/).at(-1) : file)}:${line}`;
 }
 
 // A measured value: undefined when it was not measured.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...garbage import collector_paused
 from ...graphs.passes import with_usual_times
-from ...layout.text_size import text_width, wrapped
+from ...layout.text_size import shortened, text_width, wrapped
 from ...recording.events import Recording
 from ...recording.unseen import launched_on
 from .. import labels, theme
@@ -19,7 +19,7 @@ from ..scene import Scene, scene
 _FLOWS = {"backward": "gradients", "forward": "values", "both": "values"}
 _SIDE = 24.0
 _LINE = 16.0
-_NOTE_ROOM = 700.0
+_NOTE_ROOM, _HEAD_ROOM = 700.0, 1200.0
 _MOST_NOTES = 3
 """Findings on no node that are listed above a drawing."""
 _NOTE_LINES = 3
@@ -76,8 +76,9 @@ def _block(
 ) -> tuple[str, float, float]:
     """Return one graph with caption, notes on the whole and legend, and the room it takes."""
     drawing = draw(shown, options, prefix)
-    title = labels.clean(options.title or recording.script or "backward graph")
-    line = shown.headline() + drawing.note
+    room = max(drawing.width, _HEAD_ROOM)
+    title = shortened(labels.clean(options.title or recording.script or "backward graph"), 16, room, bold=True)
+    line = shortened(shown.headline() + drawing.note, 11, room)
     key, key_width, key_height = legend(drawing.marks, drawing.scale, drawing.direction, drawing.width)
     wide = max(drawing.width, text_width(title, 16, bold=True) + 2 * _SIDE, text_width(line, 11) + 2 * _SIDE)
     longest = max((text_width(f"{note.sign} {labels.clean(note.text)}", 11) for note in notes), default=0.0)

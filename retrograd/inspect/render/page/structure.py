@@ -115,7 +115,7 @@ _SIGHT = Size(2080.0, 1570.0)
 _MOST = 300
 """Cards of a first picture; a larger one is placed by the page itself."""
 _LABEL_SIZE, _FRAME_SIZE = 9.5, 12.0
-_BESIDE_TITLE, _PAGER = 40.0, 132.0
+_BESIDE_TITLE, _PAGER, _TITLE_ROOM = 40.0, 132.0, 300.0
 _NO_BOX = -1
 """Box of the links of pictures, which join cards in any box."""
 
@@ -192,7 +192,9 @@ def _picture(seen: View, groups: Groups, sizes: list[Size], cuts: dict[int, str]
 def _frame_title(name: str, pager: float) -> nested.Title:
     """Return the room for the title of a frame: for its name, and for its class with what turns blocks."""
     own, _, of = name.partition(": ")
-    first, second = (text_width(part, _FRAME_SIZE, bold=True) + _BESIDE_TITLE for part in (own, of))
+    first, second = (
+        min(text_width(part[:200], _FRAME_SIZE, bold=True), _TITLE_ROOM) + _BESIDE_TITLE for part in (own, of)
+    )
     return nested.Title(first, (second if of else 0.0) + pager)
 
 
