@@ -36,6 +36,22 @@ class Layer(torch.nn.Module):
     def forward(self, x):
         inner = self.used(x)
         return Rounded.apply(inner)
+
+
+class Deep(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used = torch.nn.Linear(3, 3)
+        self.spare = torch.nn.Sequential(
+            torch.nn.Linear(3, 3),
+            torch.nn.Linear(3, 3),
+        )
+
+    def forward(self, x):
+        return torch.utils.checkpoint.checkpoint(self.again, x, use_reentrant=False)
+
+    def again(self, x):
+        return self.used(x).tanh()
 """
 PROGRAM = """
 import torch
@@ -52,6 +68,21 @@ class Net(torch.nn.Module):
         return self.head(self.block(x))
 
 model = Net()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(2):
+    loss = model(torch.randn(4, 3)).square().sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+DEEP = """
+import torch
+import torch.utils.checkpoint
+from boxed.layer import Deep
+
+torch.manual_seed(0)
+model = Deep()
 opt = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(2):
     loss = model(torch.randn(4, 3)).square().sum()
@@ -112,6 +143,17 @@ def test_a_packages_functions_are_not_judged(recorded):
     message = diagnose(recording)[0].message
     assert "block.spare.weight" in message
     assert "inside boxed (layer.py:" in message
+
+
+def test_what_a_package_checkpoints_or_leaves_out_is_no_error(recorded, tmp_path):
+    """Its block runs again within the user's backward(), at lines that are the package's; a whole idle block is a note."""
+    _, _, site = recorded
+    spelled = (site / "boxed" / "layer.py").read_text().strip().splitlines()[0]
+    program = tmp_path / "deep.py"
+    program.write_text(DEEP.replace("import torch\nimport", f"{spelled}\nimport").replace("import torch.utils", f"import {spelled.split()[1]}.utils"))
+    _trace(site, tmp_path / "run.json", str(program))
+    found = [(finding.kind, finding.severity) for finding in diagnose(load(tmp_path / "run.json"))]
+    assert found == [("unused-parameter", "note")]
 
 
 def test_a_program_in_a_package_is_the_users(recorded, tmp_path):

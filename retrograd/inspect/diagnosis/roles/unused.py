@@ -21,6 +21,20 @@ def made_by_a_package(flow: Flow, leaves: Iterable[int]) -> bool:
     return all(line is not None and line.inside for line in lines)
 
 
+def left_out_by_a_package(flow: Flow, leaves: Sequence[int]) -> bool:
+    """Whether a package made these leaves together with others that get gradients: it is its forward that has no use.
+
+    What the user's lines had it make for itself, they were to use.
+    """
+    made = _way_to(flow, leaves[0])
+    return made_by_a_package(flow, leaves) and any(_way_to(flow, leaf) == made for leaf in flow.got_gradient)
+
+
+def _way_to(flow: Flow, leaf: int) -> list[tuple[str, int]]:
+    """Return the places in the user's files that led to a leaf, whatever a package did then."""
+    return [(line.file, line.line) for line in lines_to(flow, leaf)]
+
+
 def dropped_at(flow: Flow, row: int) -> SourceLine | None:
     """Return the line that calls for the result of a call, handed up as it is, and does nothing with it."""
     lines = flow.lines(row)

@@ -59,7 +59,10 @@ def _same_call(first: Event, again: Event, event: Event, twin: Event) -> bool:
 
     Code of a library has the line that called it: that of the checkpoint in forward, of backward in recomputation.
     """
-    of_library = event.source == first.source and twin.source == again.source
+    mine, theirs = event.source, twin.source
+    if mine is not None and theirs is not None and mine.inside:
+        return (event.op, mine.inside) == (twin.op, theirs.inside)
+    of_library = mine == first.source and theirs == again.source
     return event.op == twin.op if of_library else same_call(event, twin)
 
 

@@ -20,6 +20,7 @@ from ..roles.unused import (
     Others,
     dropped_at,
     goes_on,
+    left_out_by_a_package,
     made_by_a_package,
     others_of,
     unused_blocks,
@@ -247,6 +248,7 @@ def _case_of_block(flow: Flow, block: Block) -> Case:
         + ("; or DistributedDataParallel(..., find_unused_parameters=True)" if reducer else ""),
         source=block.source,
         subjects=frozenset(block.leaves),
+        severity="note" if not reducer and left_out_by_a_package(flow, block.leaves) else None,
         explains_error=reducer,
         evidence={"unused": names},
     )
