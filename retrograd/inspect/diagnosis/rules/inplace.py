@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -180,10 +181,11 @@ def _out_of_place(flow: Flow, write: int, name: str) -> str:
         whole = name.split("[")[0]
         return out_of_place(text.replace(".data", "")) or f"change a copy: {whole} = {whole}.clone() before it"
     method = event.written if gives_value(event.written) else ""
-    if method.endswith("_") and f".{method}(" in text and ";" not in text and statement(text) is not None:
-        return out_of_place(text.replace(".data", "")) or f"{name} = " + text.replace(
-            f".{method}(", f".{method.rstrip('_')}("
-        ).replace(".data", "")
+    tree = statement(text)
+    if method.endswith("_") and f".{method}(" in text and ";" not in text and tree is not None:
+        anew = text.replace(f".{method}(", f".{method.rstrip('_')}(").replace(".data", "")
+        named = f"{name} = {anew}" if isinstance(tree, ast.Expr) else anew  # others hand it on as it is
+        return out_of_place(text.replace(".data", "")) or named
     if flow.does(write, Trait.INDEXING) and name.partition("[")[1]:
         whole = name.partition("[")[0]
         return (

@@ -34,11 +34,11 @@ class _Mismatch:
 
     missing: list[int]
     stale: list[int]
-    """What optimizers hold although no graph uses it."""
+    """What the optimizer holds although no graph uses it."""
     unregistered: set[int]
     """What modules use without registering it."""
     optimizer: int
-    """The row that made the last optimizer."""
+    """The row that made the optimizer whose steps they missed."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -62,10 +62,13 @@ def find(flow: Flow) -> Iterator[Case]:
     missing = [leaf for leaf in taught if leaf in copied or leaf in untrained]
     if not missing:
         return
-    stale = [leaf for leaf in held if leaf not in flow.got_gradient and not _used(flow, leaf)]
+    served = optimizers_served(flow)
+    optimizer = next((served[leaf] for leaf in missing if leaf in served), max(held.values()))
+    mine = held_by(flow.events[optimizer])
+    stale = [leaf for leaf in held if leaf in mine and leaf not in flow.got_gradient and not _used(flow, leaf)]
     late = _late(flow, missing) or _replaced(flow, missing)
     if stale or late or not strangers.isdisjoint(missing) or _share_a_module(flow, missing, held):
-        yield _case(flow, _Mismatch(missing, stale, strangers, max(held.values())))
+        yield _case(flow, _Mismatch(missing, stale, strangers, optimizer))
     elif (case := misgiven(flow, missing) or forgotten(flow, missing, set(held))) is not None:
         yield case
 
