@@ -150,7 +150,11 @@ def test_what_a_package_checkpoints_or_leaves_out_is_no_error(recorded, tmp_path
     _, _, site = recorded
     spelled = (site / "boxed" / "layer.py").read_text().strip().splitlines()[0]
     program = tmp_path / "deep.py"
-    program.write_text(DEEP.replace("import torch\nimport", f"{spelled}\nimport").replace("import torch.utils", f"import {spelled.split()[1]}.utils"))
+    program.write_text(
+        DEEP.replace("import torch\nimport", f"{spelled}\nimport").replace(
+            "import torch.utils", f"import {spelled.split()[1]}.utils"
+        )
+    )
     _trace(site, tmp_path / "run.json", str(program))
     found = [(finding.kind, finding.severity) for finding in diagnose(load(tmp_path / "run.json"))]
     assert found == [("unused-parameter", "note")]
