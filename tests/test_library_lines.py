@@ -146,15 +146,12 @@ def test_a_packages_functions_are_not_judged(recorded):
 
 
 def test_what_a_package_checkpoints_or_leaves_out_is_no_error(recorded, tmp_path):
-    """Its block runs again within the user's backward(), at lines that are the package's; a whole idle block is a note."""
+    """Its block runs again within the user's backward(), at lines of the package; a whole idle block is a note."""
     _, _, site = recorded
     spelled = (site / "boxed" / "layer.py").read_text().strip().splitlines()[0]
+    package = spelled.split()[1]
     program = tmp_path / "deep.py"
-    program.write_text(
-        DEEP.replace("import torch\nimport", f"{spelled}\nimport").replace(
-            "import torch.utils", f"import {spelled.split()[1]}.utils"
-        )
-    )
+    program.write_text(DEEP.replace("import torch.", f"import {package}.").replace("import torch\n", f"{spelled}\n"))
     _trace(site, tmp_path / "run.json", str(program))
     found = [(finding.kind, finding.severity) for finding in diagnose(load(tmp_path / "run.json"))]
     assert found == [("unused-parameter", "note")]
