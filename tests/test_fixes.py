@@ -182,6 +182,19 @@ def test_verified_change_is_reported_and_written_as_a_patch(tmp_path: Path) -> N
     assert done.code == 1
 
 
+def test_changes_of_a_program_that_fails_are_tried_and_reported(tmp_path: Path) -> None:
+    """The exception that ends the program does not end the report: the change that lets it run is verified."""
+    pytest.importorskip("torch")
+    (tmp_path / "train.py").write_text("import torch\n\nx = torch.ones(3)\nx.sum().backward()\n", encoding="utf-8")
+
+    done = run(tmp_path, "--verify", "train.py")
+
+    assert "does not require grad" in done.err
+    assert "(verified)" in done.err
+    assert "x = torch.ones(3).requires_grad_()" in done.err
+    assert done.code == 1
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -301,7 +301,8 @@ def _run_again(target: Target, wanted: Asked, again: str) -> int:
         raise UsageError("Standard input can be read only once.", "Save the program to a file.")
     if again == "--verify":
         tried, code = recorded_and_tried(target)
-        return code or _report(tried.recording, list(tried.findings), wanted, to_stderr=True)
+        reported = _report(tried.recording, list(tried.findings), wanted, to_stderr=True)
+        return code or reported
     loaded, code = recorded_twice(target)
     findings = diagnose_together(loaded, ["first run", "second run"])
     reported = _report(_with_all_lines(loaded), findings, wanted, to_stderr=True, others=loaded[1:])

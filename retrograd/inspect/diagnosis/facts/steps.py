@@ -37,6 +37,15 @@ def steps_with_runs(flow: Flow) -> Iterator[tuple[Event, list[Run]]]:
         yield flow.events[step], runs[begin:end]
 
 
+def is_stepped_for(flow: Flow, run: Run, leaf: int) -> bool:
+    """Whether an optimizer that holds a leaf is among those that step next after a run, before another one begins."""
+    steps = flow.optimizer_steps
+    place = bisect_right(steps, run.end)
+    following = flow.run_after(steps[place]) if place < len(steps) else None
+    end = len(flow.events) if following is None else following.begin
+    return any(leaf in flow.ledger.step_at[row].held for row in steps[place : bisect_left(steps, end)])
+
+
 @answered_once
 def _ends(flow: Flow) -> list[int]:
     """Return the rows at which runs ended, in order."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ...fixes import Fix, changed
 from ...plugins import plugins_in
@@ -41,7 +42,10 @@ class Fixes:
         self._programs: dict[str, Program | None] = {}
 
     def of(self, case: Case) -> tuple[Fix, ...]:
-        """Return fixes for a case, best first; none if the program's text is not available."""
+        """Return fixes for a case, best first; none if the program's text is not available.
+
+        A note may report what is meant, so its fixes are tentative: only a run can show whether they help.
+        """
         source, propose_each = case.source, all_fixes().get(case.kind, ())
         if source is None or not propose_each:
             return ()
@@ -52,7 +56,9 @@ class Fixes:
             return ()
         site = Site(program, case, self._flow, source.line)
         proposed = (fix for propose in propose_each for fix in propose(site))
-        return tuple(dict.fromkeys(fix for fix in proposed if _is_sound(fix, program)))[:MOST]
+        noted = case.severity == "note"
+        sound = (replace(fix, tentative=fix.tentative or noted) for fix in proposed if _is_sound(fix, program))
+        return tuple(dict.fromkeys(sound))[:MOST]
 
 
 def _is_sound(fix: Fix, program: Program) -> bool:

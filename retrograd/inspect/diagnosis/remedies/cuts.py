@@ -86,6 +86,9 @@ def _cut(site: Site) -> Iterator[Fix]:
     if site.case.evidence.get("hook"):
         yield from _unreturned(site)
         return
+    if site.case.evidence.get("step"):
+        yield from _written_in_place(site)
+        return
     yield from _without_mode(site)
     kept = site.first(lambda one: method(one, "state_dict") is not None)
     if isinstance(kept, ast.Call) and not any(map(_cuts, program.expressions(site.statement))):
@@ -169,6 +172,19 @@ def _layer_text(node: ast.expr) -> str:
     return f".{node.attr}" if isinstance(node, ast.Attribute) else f"{callee(node)}()"
 
 
+def _written_in_place(site: Site) -> Iterator[Fix]:
+    """A step writes its result into what stood for the name that it gives it, and clears the gradient."""
+    statement = site.program.statement(site.case.evidence.get("step") or site.line)
+    off = any(event.data.get("grad") is False for event in site.flow.events if event.source == site.case.source)
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and (off or site.case.evidence.get("step")):
+        name = site.program.text(statement.targets[0])
+        lines = [f"{name}.copy_({site.program.text(statement.value)})"]
+        leaves = [leaf for leaf in site.case.subjects if leaf in site.flow.accumulated]
+        if any(site.flow.ledger.cleared_at(leaf, len(site.flow.events)) < 0 for leaf in leaves):
+            lines.append(f"{name}.grad = None")
+        yield from fix(f"write into {name} itself", site.program.rewritten(statement, *lines))
+
+
 def _without_mode(site: Site) -> Iterator[Fix]:
     """The ``with``, decorator or statement that switches gradients off is left out."""
     program, statement = site.program, site.statement
@@ -248,6 +264,7 @@ def _inference(site: Site) -> Iterator[Fix]:
 
 FIXES = {
     "broken-chain": _cut,
+    "lost-update": _written_in_place,
     "nondifferentiable": _cut,
     "missing-detach": _detached,
     "numpy-on-grad": _numpy,

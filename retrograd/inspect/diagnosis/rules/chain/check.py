@@ -13,12 +13,20 @@ from ...facts.failures import run_without_graph
 from ...facts.flow import Flow
 from ...facts.lines import answer_per_leaf, made_inside
 from ...facts.runs import Run
-from ...facts.steps import cuts_between
+from ...facts.steps import cuts_between, is_stepped_for
 from ...queries.detached_values import number_cut, returned_cut, value_cut
 from ...roles.trained import expected_gradients, held_for_others, trained_then_frozen, without_any_grad
 from ...text.phrases import UNUSED
 from ...text.words import at, counted, operator_word, parameters
-from .cut_words import NO_DERIVATIVE, cause_of, not_simply_attached, remedy_of, replacing_hook, what_cut
+from .cut_words import (
+    NO_DERIVATIVE,
+    cause_of,
+    is_rebound_step,
+    not_simply_attached,
+    remedy_of,
+    replacing_hook,
+    what_cut,
+)
 from .functions import lost_in_functions, zeros_of_functions, zeros_on_a_way
 from .other_ways import other_ways
 
@@ -135,6 +143,7 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut |
     refused = failed or _refusing(flow, leaf)
     runs = [refused] if refused else [run for run in flow.runs if not run.nested and not run.error]
     runs = [run for run in runs if run.accumulates or not steps] or runs
+    runs = [run for run in runs if is_stepped_for(flow, run, leaf)] or runs
     way = _way_in_last_step(flow, leaf, runs)
     if way is None or _through_a_step(flow, way):
         row = value_cut(flow, leaf, runs) or number_cut(flow, leaf, runs)
@@ -339,6 +348,7 @@ def _case(flow: Flow, cut: _Cut, failed: Run | None, late: Run | None = None) ->
             "reason": reason,
             "path": _path(flow, cut.way),
             "hook": replacing_hook(flow, cut.row) is not None,
+            "step": event.source.line if event.source is not None and is_rebound_step(flow, cut.row) else 0,
             "stays": reason in ("detach", "data") and bool(not_simply_attached(flow, cut.row)),
         },
     )

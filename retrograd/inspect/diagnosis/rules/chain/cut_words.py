@@ -12,6 +12,7 @@ from ....program.syntax import parsed_expression
 from ....recording.events import Event
 from ...facts.flow import Flow
 from ...facts.hooks import is_code_of
+from ...facts.ledger import made_of
 from ...facts.nodes import checkpoint_around, switch_around
 from ...text.spelling import argument, assigned, called, operand, statement
 from ...text.words import at, function_name, place
@@ -201,7 +202,27 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
         return _uncopied(flow, event, argument(line, _copies))
     if cause.forever:
         return "with torch.no_grad(): around what is to have no gradients; it ends with the block"
+    if is_rebound_step(flow, row):
+        name = (event.data.get("names") or [""])[0] or "the leaf"
+        return f"write into {name} itself, which stays the leaf that way: {name} -= ..., or {name}.copy_(...)"
     return "move this out of the block in which gradients are off"
+
+
+def is_rebound_step(flow: Flow, row: int) -> bool:
+    """Whether a call that records no gradients adds what was made of a leaf's ``.grad`` to the leaf itself.
+
+    No optimizer has that leaf: the next value takes its place under its name, and has no gradient any more.
+    """
+    if flow.has_node(row) or flow.target(row) is not None or not flow.does(row, Trait.ADDITION):
+        return False
+    first, *others = flow.inputs(row)
+    shape = flow.facts(first).shape
+
+    def is_gradient(tensor: int) -> bool:
+        return not flow.made_in.get(tensor) and not flow.requires_grad(tensor) and flow.facts(tensor).shape == shape
+
+    hand = first in flow.accumulated and first not in flow.optimized
+    return hand and (any(map(is_gradient, others)) or made_of(flow, others, row, is_gradient))
 
 
 def _instead_of_detach(flow: Flow, row: int, line: str) -> str:
@@ -239,7 +260,7 @@ def not_simply_attached(flow: Flow, row: int) -> str:
     name = (flow.events[row].data.get("names") or [""])[0] or "it"
     users = [call for out in flow.outputs(row) for call in flow.used_in.get(out, ()) if call > row]
     made = flow.last_producer(flow.inputs(row)[0], row, gradients=True) if flow.inputs(row) else None
-    if users and made is not None and flow.begun_between(made, min(users)):
+    if users and made is not None and _walked_between(flow, made, min(users)):
         return (
             f"compute {name} anew in the pass that reads it, before its loss: from one pass to the next it is rightly "
             "detached, and what led to it gets nothing"
@@ -253,6 +274,11 @@ def not_simply_attached(flow: Flow, row: int) -> str:
         ):
             return _loss_beside(flow, made, given, name)
     return ""
+
+
+def _walked_between(flow: Flow, made: int, taken: int) -> bool:
+    """Whether a pass went through a call before something took the result, so that its graph is gone by then."""
+    return any(made < run.begin < taken and made in flow.reached_by(run).calls for run in flow.runs)
 
 
 def _loss_beside(flow: Flow, row: int | None, kept: list[int], name: str) -> str:
