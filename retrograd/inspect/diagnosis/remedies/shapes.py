@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from ...fixes import Fix
+from ...operators import canonical
 from ..text.spelling import operand
-from .program import method
+from .program import callee, method
 from .site import Site, fix
 
 
@@ -15,6 +16,11 @@ def _aligned(site: Site) -> Iterator[Fix]:
     """The operand with the column is squeezed, or the other one gets a column."""
     event = site.event
     if event is None:
+        return
+    if "dim" in site.case.evidence:
+        found = site.first(lambda one: isinstance(one, ast.Call) and canonical(callee(one)) == event.op)
+        if isinstance(found, ast.Call):
+            yield from fix("keep the dimension", site.program.with_keyword(found, "keepdim", "True"))
         return
     names = event.data.get("names", ())
     spelled = {ast.unparse(one): one for one in reversed(site.program.expressions(site.statement))}

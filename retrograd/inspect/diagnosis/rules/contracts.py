@@ -74,6 +74,22 @@ class Operand:
         rows = math.prod(shape) / shape[1 if len(shape) > 1 else 0]
         return rows > 1 and abs(total - rows) <= ROUNDED_CHANCES * rows
 
+    @property
+    def distribution(self) -> int | None:
+        """The call that made it probabilities, whose logarithm was taken since at most."""
+        does, row = self.flow.does, self.flow.last_producer(self.tensor, self.row)
+        while row is not None and does(row, Trait.LOGARITHMIC) and not does(row, Trait.PROBABILITY):
+            row = self.flow.last_producer(self.flow.inputs(row)[0], row)
+        return row if row is not None and does(row, Trait.PROBABILITY) else None
+
+    @property
+    def other_dimension(self) -> int | None:
+        """The dimension over which it was made probabilities, if the classes lie along another one."""
+        row, shape = self.distribution, self.flow.facts(self.tensor).shape
+        arguments = {} if row is None else self.flow.events[row].data.get("arguments", {})
+        dim = arguments.get("dim", arguments.get("1"))
+        return dim % len(shape) if type(dim) is int and len(shape) > 1 and dim % len(shape) != 1 else None
+
     def is_squashed(self) -> bool:
         """Whether the call that computed it squashes whatever comes into (0, 1), as softmax and sigmoid do."""
         row = self.maker
@@ -92,6 +108,10 @@ class Breach:
     fix: str
     at_maker: bool = False
     """The line to mend is that of the call that made the operand."""
+
+
+def _over_others(one: Operand) -> bool:
+    return one.other_dimension is not None
 
 
 def _probabilities(one: Operand) -> bool:
@@ -182,6 +202,14 @@ _LOGITS_WANTED = Breach(
     at_maker=True,
 )
 _LOGARITHMS_WANTED = (
+    Breach(
+        0,
+        _over_others,
+        "takes the log-probabilities of classes, which lie along dimension 1, and {name}{made} adds up to 1 along "
+        "dimension {dimension}: raising one entry lowers those of other rows, not those of other classes",
+        "dim=1 in {maker}",
+        at_maker=True,
+    ),
     Breach(
         0,
         _probabilities,
@@ -285,15 +313,18 @@ def _takes_logarithms(flow: Flow, one: Operand, breach: Breach) -> bool:
 
 def _case(flow: Flow, one: Operand, loss: str, breach: Breach) -> Case:
     """Return the case of one loss and its operand."""
-    event, maker = flow.events[one.row], one.maker
+    other = one.other_dimension
+    event, maker = flow.events[one.row], one.maker if other is None else one.distribution
     least, most = one.limits or (0.0, 0.0)
     spelled = parsed_expression(one.name) is not None
     code = one.name if spelled else ("scores", "target")[breach.place]
     name = one.name if spelled else ("the prediction", "the target")[breach.place]
     slots = {"name": name, "code": operand(code), "made": one.made, "least": least, "most": most}
+    slots["dimension"] = str(other)
     slots["maker"] = flow.events[maker].op if maker is not None else "the squashing"
     spoiled = any(math.isnan(end) for limits in event.data.get("range", ()) for end in limits or ())
-    made_at = flow.events[maker].source if breach.at_maker and maker is not None and one.is_squashed() else None
+    own = one.is_squashed() or other is not None
+    made_at = flow.events[maker].source if breach.at_maker and maker is not None and own else None
     return Case(
         kind="loss-contract",
         message=f"{loss}{at(event.source)} {breach.says.format(**slots)}.",

@@ -21,7 +21,7 @@ from ...text.words import at, named
 from ...thresholds import HALF_OF_IT, LAYERS_ASKED, NOTHING, SMALLEST_NORMAL_HALF, STEADY
 from .constant_results import Losses, both_zero, constant_results, is_zero, lost_in, switched_off, vanished_value
 from .straight_pieces import straight_pieces
-from .zero_values import zero_layers, zero_values
+from .zero_values import beyond_reach, zero_layers, zero_values
 from .zeroing_hooks import zeroing_hooks
 
 _DRAWN = (
@@ -185,7 +185,12 @@ def _zero_case(flow: Flow, run: Run, place: tuple[int, int], lost: list[int], st
     kind, message, remedy = explained
     step = _step_before(flow, run, row, behind) if kind in ("dead-relu", "saturation") else None
     evidence = {"flat_share": event.data.get("flat_share", 0.0), "input": list(limits)}
-    if step is not None:
+    beyond = beyond_reach(flow, run, row) if kind == "dead-relu" else None
+    if beyond is not None:
+        message += f" Its results are never below 0, and what {beyond.op}{at(beyond.line)} compares them with is at "
+        message += f"most {beyond.most:g}: no weights reach that."
+        remedy = f"leave {event.op} out behind the last layer, or bring the targets above 0"
+    elif step is not None:
         rate = step.setting(next(iter(step.held)), "lr")
         message += f" It was not so before {step.event.data.get('name') or 'the optimizer'}.step()"
         message += f"{at(step.event.source)} moved the weights, by lr={rate:g}."

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ....graphs.graph import Graph
 from ....operators import Trait
+from ....program.places import SourceLine
 from ...base import Case
 from ...facts.call_inputs import known_limits, limits_of
 from ...facts.flow import Flow
 from ...facts.lines import few_of_each_line
 from ...facts.runs import Run
+from ...queries.distance import is_comparison
+from ...roles.compared import comes_to
 from ...text.words import at, named
 from ...thresholds import HABIT, NOTHING
 from .constant_results import Losses, both_zero, is_zero, is_zero_now, lost_in
@@ -45,6 +49,31 @@ def zero_values(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
         leaves |= flow.leaves_behind(flow.behind(flow.inputs(origin), origin)).intersection(lost)
         if leaves and _always_zero(flow, origin):
             yield _case(flow, run, (origin, takers[origin]), sorted(leaves))
+
+
+class Beyond(NamedTuple):
+    """A comparison whose target no result of a call can come to."""
+
+    op: str
+    line: SourceLine | None
+    most: float
+    """The greatest entry of the target."""
+
+
+def beyond_reach(flow: Flow, run: Run, row: int) -> Beyond | None:
+    """Return the comparison, if any, of what a call lifted to zero with a target that is below zero throughout."""
+    found: list[Beyond] = []
+
+    def is_beyond(flow: Flow, call: int) -> bool:
+        targets = [one for one in flow.inputs(call)[:2] if not flow.has_history(one, call)]
+        limits = limits_of(flow, targets[0], call) if targets and is_comparison(flow, call) else None
+        if limits and limits[1] is not None and limits[1] < 0:
+            found.append(Beyond(flow.events[call].op, flow.events[call].source, limits[1]))
+        return bool(found)
+
+    for out in flow.outputs(row):
+        comes_to(flow, out, flow.reached_by(run).calls, (Trait.ARRANGING,), is_beyond)
+    return found[0] if found else None
 
 
 def _always_lost(flow: Flow, run: Run, passes: int) -> list[int]:

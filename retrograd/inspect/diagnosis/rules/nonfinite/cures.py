@@ -99,11 +99,24 @@ class Sick:
         return min(ends, default=math.nan)
 
 
+def _is_given_truth(flow: Flow, states: Finiteness, row: int) -> bool:
+    """Whether what is infinite was made of truth values by the call that the program wrote, and not by itself."""
+    event = flow.events[row]
+    named = dict(zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False))
+    infinite = [one for one, state in states.given.get(row, {}).items() if state.inf and not named.get(one)]
+    made = [call for one in infinite if (call := flow.last_producer(one, row)) is not None]
+    return any(flow.facts(one).dtype == "bool" for call in made for one in flow.inputs(call))
+
+
 def cure(sick: Sick) -> str:
     """Return how to avoid a bad value."""
     flow, states, row, op = sick.flow, sick.states, sick.row, sick.op
     made = states.made.get(row)
     if any(state.inf for state in states.given.get(row, {}).values()):
+        if _is_given_truth(flow, states, row):
+            return (
+                f"leave at least one entry in each row of the mask; if it says the opposite of what {op} takes: ~mask"
+            )
         return "do not mask a complete row, or mask with a large negative number such as -1e9 in place of -inf"
     if sick.masked:
         return _before(sick)

@@ -10,6 +10,7 @@ from ...text.phrases import NOT_SCALAR
 from ...text.words import at, listed
 from .broadcasts import broadcasts, picked_for_all
 from .not_scalar import given_up, not_scalar_case
+from .own_statistics import own_statistics
 
 KINDS = {
     "broadcast": Kind("operands broadcast to a larger shape than either", "warning", Stage.STATEMENT),
@@ -22,6 +23,7 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield the cases of this family."""
     yield from broadcasts(flow)
     yield from picked_for_all(flow)
+    yield from own_statistics(flow)
     if NOT_SCALAR in flow.error_text or given_up(flow):
         yield not_scalar_case(flow)
     yield from _duplicates(flow)
