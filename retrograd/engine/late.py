@@ -5,25 +5,28 @@ It keeps imports running down.  Nothing is imported here, and every slot is fill
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import NoneType
 from typing import Any
 
-tensor_class: Any
+tensor_class: type[Any]
 """The class of results (``tensors/tensor.py``)."""
 
-parameter_class: Any = ()
-"""The class of parameters, which compute as plain tensors do (``tensors/parameter.py``); empty until that is loaded."""
+parameter_class: type[Any] = NoneType
+"""The class of parameters, which compute as plain tensors do (``tensors/parameter.py``); nothing is of it
+until that is loaded."""
 
-unresolved_class: Any = ()
+unresolved_class: type[Any] = NoneType
 """The class of tensors that are conjugated or negated when they are read (``tensors/unresolved.py``)."""
 
-batched_class: Any = ()
+batched_class: type[Any] = NoneType
 """The class of tensors that are entries of a batch (``tensors/batched.py``)."""
 
-caller_of: Any
+caller_of: Callable[[Any], Callable[..., Any]]
 """Row -> the function that calls of it go to (``calls/dispatch.py``)."""
 
-find_edge: Any
+find_edge: Callable[[Any], Any]
 """Tensor -> its gradient edge (``aliasing/views.py``)."""
 
-restore_tangent: Any
+restore_tangent: Callable[[Any, Any, int], None]
 """Gives an unpacked output its tangent back: tensor, node, number of the output (``forward_mode/forward_ad.py``)."""

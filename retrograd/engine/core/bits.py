@@ -37,8 +37,7 @@ def class_of(t: TensorBase) -> type[Any]:
     """The class that a copy of a tensor gets."""
     if t.__class__ is not late.unresolved_class and t.__class__ is not late.batched_class:
         return t.__class__
-    cls: type[Any] = late.parameter_class if t._meta is not None and t._meta.is_parameter else late.tensor_class
-    return cls
+    return late.parameter_class if t._meta is not None and t._meta.is_parameter else late.tensor_class
 
 
 def with_bits(values: Any, bits: int) -> Array:
