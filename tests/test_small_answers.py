@@ -51,6 +51,12 @@ def _registered(t: Any) -> list[str]:
     return [*made.names, *made.state_dict()]
 
 
+def _unscaled(t: Any, inverse: Any) -> Any:
+    gradients, found = [t.tensor([1.0, float("inf")]), t.tensor([2.0])], t.tensor([0.0])
+    t._amp_foreach_non_finite_check_and_unscale_(gradients, found, inverse)
+    return gradients, found
+
+
 def _places(t: Any) -> Any:
     return t.tensor([[0.0, float("nan"), 1.0], [0.0] * 3, [2.0, 0.0, 0.0]]).to_sparse_csr()
 
@@ -207,6 +213,20 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
             lambda t, c, x: t.nn.functional.adaptive_max_pool2d(c, 2),
             lambda t, c, x: c.hypot(x),
         )
+    ],
+    "the real part of one number": lambda t: [
+        t.tensor([1j]).float().stride(),
+        t.ones(2, 3, dtype=t.complex64)[:, :1].double().stride(),
+    ],
+    # what scalers of losses call
+    "gradients without a scale": lambda t: _unscaled(t, t.tensor([0.5])),
+    "two scales": lambda t: _unscaled(t, t.tensor([0.5, 1.0])),
+    "whole gradients": lambda t: t._amp_foreach_non_finite_check_and_unscale_(
+        [t.tensor([1])], t.tensor([0.0]), t.tensor([0.5])
+    ),
+    "scales": lambda t: [
+        t._amp_update_scale_(t.tensor([scale]), t.tensor([1], dtype=t.int32), t.tensor([found]), 2.0, 0.5, interval)
+        for scale, found, interval in ((4.0, 0.0, 2), (4.0, 0.0, 3), (4.0, 1.0, 2), (3e38, 0.0, 2))
     ],
     # products
     "at the places of a matrix": lambda t: _sampled(t, beta=0.5, alpha=2.0),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...aliasing.memory_formats import copied
+from ...aliasing.memory_formats import copied, copied_with, strides_like
 from ...aliasing.strided import Geometry, zeros_like_layout
 from ...core.dtypes import numpy_dtype_of
 from ...core.narrow import cast, is_narrow, kind_of
@@ -22,7 +22,7 @@ linear("clone", lambda self, memory_format=None: copied(self, memory_format), se
 def _to_copy(self: Any, numpy: Any, memory_format: Any = None) -> Any:
     if self.dtype.kind == "c" and kind_of(numpy) not in "cb":
         discourage("complex to real")
-        self = self.real
+        self = copied_with(strides_like(self), self.real)  # it lies as the complex numbers do
     if is_narrow(numpy) or is_narrow(self.dtype):
         made = cast(self, numpy)
         return copied(made, memory_format) if made is self or memory_format is not None else made

@@ -147,6 +147,40 @@ def _scaled_mm(
     return found.to(input.dtype if out_dtype is None else out_dtype)
 
 
+# -- what a scaler of losses is made of
+
+
+@public("_amp_foreach_non_finite_check_and_unscale_", method=False)
+def _amp_foreach_non_finite_check_and_unscale_(input: Any, found_inf: Any, inv_scale: Any) -> None:  # noqa: A002
+    """Multiply gradients by ``inv_scale``; ``found_inf`` becomes 1 if a number of theirs is infinite or NaN."""
+    for name, value in (("inv_scale", inv_scale), ("found_inf", found_inf)):
+        refuse(value.numel() != 1, f"{name} must be a 1-element tensor.")
+    for gradient in input:
+        refuse_kind("_amp_foreach_non_finite_check_and_unscale_cpu", gradient._sig.numpy, "fc")
+        if not bool(gradient.isfinite().all()):
+            found_inf.fill_(1)
+        gradient.mul_(inv_scale)
+
+
+@public("_amp_update_scale_", method=False)
+def _amp_update_scale_(
+    input: Any, growth_tracker: Any, found_inf: Any, scale_growth_factor: float,  # noqa: A002
+    scale_backoff_factor: float, growth_interval: int,
+) -> Any:  # fmt: skip
+    """The scale after a step: smaller after an overflow, larger after ``growth_interval`` steps without one."""
+    if found_inf.item():
+        input.mul_(scale_backoff_factor)
+        growth_tracker.fill_(0)
+        return input
+    growth_tracker.add_(1)
+    if growth_tracker.item() == growth_interval:
+        grown = input * scale_growth_factor
+        if bool(grown.isfinite().all()):
+            input.copy_(grown)
+        growth_tracker.fill_(0)
+    return input
+
+
 # -- pieces
 
 
