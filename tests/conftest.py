@@ -93,18 +93,20 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test in which recording went wrong behind the program's back, unless it is meant to go wrong there."""
-    _own_problems().clear()
+    """Fail a test in which recording or diagnosis went wrong unseen, unless it is meant to go wrong there."""
+    for problems in _own_problems():
+        problems.clear()
     result = yield
-    problems = _own_problems()
-    if problems and item.get_closest_marker("own_problems") is None:
-        pytest.fail(f"retrograd failed while it recorded: {problems[0]}")
+    for problems in _own_problems():
+        if problems and item.get_closest_marker("own_problems") is None:
+            pytest.fail(f"retrograd failed behind the program's back: {problems[0]}")
     return result
 
 
-def _own_problems() -> list[str]:
-    module = sys.modules.get("retrograd.inspect.sources.torch_.problems")
-    return [] if module is None else module.PROBLEMS
+def _own_problems() -> list[list[str]]:
+    """Return what went wrong in recordings of PyTorch and in diagnoses, as far as these are loaded."""
+    homes = {"retrograd.inspect.sources.torch_.problems": "PROBLEMS", "retrograd.inspect.diagnosis": "FAILURES"}
+    return [getattr(sys.modules[home], name) for home, name in homes.items() if home in sys.modules]
 
 
 NEEDED = ("could not import 'torch", "could not import 'mpi4py")

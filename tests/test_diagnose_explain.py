@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from bug_programs import record
 
-from retrograd.inspect.diagnosis import Dropped, diagnose
+from retrograd.inspect import diagnosis
+from retrograd.inspect.diagnosis import Case, Check, Dropped, diagnose
 
 SILENT = {
     "zero throughout": (
@@ -123,3 +125,36 @@ for _ in range(2):
         ("note", 6, True)
     ]
     assert [(one.severity, one.line) for one in never] == [("error", 6)]
+
+
+DETACHED = """import torch
+net = torch.nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    opt.zero_grad()
+    loss = net(torch.ones(4, 3)).detach().requires_grad_().sum()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.own_problems
+@pytest.mark.parametrize("failing", ["check", "change"])
+def test_a_failure_of_one_check_loses_no_other_finding(
+    failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A check that fails, or what proposes a change, is named on stderr; what the others find is reported."""
+    recording = record(DETACHED, tmp_path)
+
+    def fail(*_: object) -> Iterator[Case]:
+        raise KeyError("not there")
+
+    if failing == "check":
+        checks = {"broken": Check("broken", {}, fail), **diagnosis.all_checks()}
+        monkeypatch.setattr(diagnosis, "all_checks", lambda: checks)
+    else:
+        monkeypatch.setattr(diagnosis.Fixes, "of", fail)
+    found = diagnose(recording)
+
+    assert [one.kind for one in found] == ["broken-chain"]
+    assert "failed (KeyError: 'not there') and is left out" in capsys.readouterr().err

@@ -9,10 +9,15 @@ what; ``text`` reads the program's lines and makes sentences.
 from __future__ import annotations
 
 import functools
+import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
+from ...errors import RetrogradError
 from ..findings import SEVERITIES, Dropped, Finding, Findings
+from ..fixes import Fix
 from ..garbage import collector_paused
 from ..graphs.graph_diff import TOLERANCE
 from ..intent import COMMENT
@@ -49,6 +54,10 @@ __all__ = [
 ]
 
 
+FAILURES: list[str] = []
+"""Failures of checks and of changes that they propose, with their tracebacks, for our own tests."""
+
+
 @functools.cache
 def all_checks() -> dict[str, Check]:
     """Return every check by its module's name, sorted; the modules are imported at the first call."""
@@ -79,14 +88,40 @@ def _explained(recording: Recording, dropped: list[Dropped] | None = None) -> li
     table = kinds()
     with collector_paused():
         flow = Flow(recording)
-        cases = [_as_caught(case, flow) for check in all_checks().values() for case in check.find(flow)]
+        cases = [_as_caught(case, flow) for case in _found(flow)]
         weighed = _weighed(_ordered(cases, table), flow)
         if dropped is not None:
             silent = [*((case, why) for case, why in weighed if why), *_unexplained(flow, cases)]
             dropped += [Dropped(finding_of(case, table[case.kind]), why) for case, why in silent]
         fixes = Fixes(flow)
         kept = [case for case, why in weighed if not why]
-        return [(case, replace(finding_of(case, table[case.kind]), fixes=fixes.of(case))) for case in kept]
+        return [(case, replace(finding_of(case, table[case.kind]), fixes=_fixes(fixes, case))) for case in kept]
+
+
+def _found(flow: Flow) -> Iterator[Case]:
+    """Yield what each check finds; one that fails is reported, and the others go on."""
+    for name, check in all_checks().items():
+        with _reported(f"the check {name!r}"):
+            yield from check.find(flow)
+
+
+def _fixes(fixes: Fixes, case: Case) -> tuple[Fix, ...]:
+    """Return the changes that mend a case, none where making them fails: the finding itself is not lost."""
+    with _reported(f"the change for {case.kind!r}"):
+        return fixes.of(case)
+    return ()
+
+
+@contextmanager
+def _reported(what: str) -> Iterator[None]:
+    """Report a failure of ours on stderr and go on."""
+    try:
+        yield
+    except RetrogradError:
+        raise
+    except Exception as failure:
+        FAILURES.append("".join(traceback.format_exception(failure)))
+        print(f"retrograd: {what} failed ({type(failure).__name__}: {failure}) and is left out", file=sys.stderr)
 
 
 def diagnose_together(recordings: Sequence[Recording], names: Sequence[str]) -> list[Finding]:
@@ -139,7 +174,7 @@ def spoiling(flow: Flow) -> tuple[Run, Finding] | None:
 def _first(flow: Flow, wanted: Callable[[Case], bool]) -> Finding | None:
     """Return the first finding of the wanted cases."""
     table = kinds()
-    cases = [case for check in all_checks().values() for case in check.find(flow) if wanted(case) and not case.against]
+    cases = [case for case in _found(flow) if wanted(case) and not case.against]
     first = next(iter(_ordered(cases, table)), None)
     return None if first is None else finding_of(first, table[first.kind])
 
