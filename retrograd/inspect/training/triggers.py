@@ -80,8 +80,8 @@ class Usual:
         """and those in which many more of its entries are zero than usual."""
         self.idle_rate = self.smallest_memory = 0.0
         self.had_rate = self.had_scale = False
-        self.left_out, self.least_scale = 0, np.inf
-        """Steps left out in a row, and the smallest scale with which one was taken."""
+        self.left_out, self.taken_scale = 0, np.inf
+        """Steps left out in a row, and the scale of the last one that was taken."""
         self.counts: list[float] = []
         """Nodes of the graph, each time that they were counted and had changed."""
         self.same_loss = 0
@@ -225,8 +225,8 @@ def small_scale(moment: Moment, least: float = 1.0, steps: int = 5) -> str | Non
     usual.had_scale |= moment.scale >= least
     usual.left_out = usual.left_out + 1 if moment.left_out else 0
     if not moment.left_out:
-        usual.least_scale = min(usual.least_scale, moment.scale)
-    if usual.left_out == steps and moment.scale < usual.least_scale / 2 < np.inf:
+        usual.taken_scale = moment.scale
+    if usual.left_out == steps and moment.scale < usual.taken_scale / 2 < np.inf:
         return f"{steps} steps in a row were left out, since gradients overflow even with the scale {moment.scale:g}"
     return f"the scale of the losses has fallen to {moment.scale:g}" if fell else None
 
