@@ -15,51 +15,9 @@ from ...histories.history import Array
 from ...program.frames import user_frame
 from ...sources.array_values import has_data
 from ...sources.patches import Patches
-from . import MEASURED, GraphSize, Hearing, StepReader, graph_behind
+from . import GraphSize, Hearing, StepReader, graph_behind
+from .arrays import ArrayReader
 from .wrappers import tell_scaling, telling_clipping
-
-
-class EngineReader:
-    """Reads the statistics of some parameters; keeps one copy of their values before the step."""
-
-    def __init__(self, parameters: Sequence[Any]) -> None:
-        self._parameters = list(parameters)
-        self._before: list[Array] = []
-        self._gradients: Array | None = None
-
-    def before(self, *, gradients: bool) -> None:
-        """Copy the parameters, and read their gradients unless the step computes these itself."""
-        if self._before:
-            for kept, one in zip(self._before, self._parameters, strict=True):
-                np.copyto(kept, _array(one))
-        else:
-            self._before = [_array(one).copy() for one in self._parameters]
-        self._gradients = self._read_gradients() if gradients else None
-
-    def values(self) -> list[tuple[Any, Any]]:
-        """Return each parameter with its value before the step."""
-        return list(zip(self._parameters, self._before, strict=True))
-
-    def after(self, others: Sequence[Any]) -> tuple[Array, list[float]]:
-        """Return the statistics of the step, and the numbers in other tensors."""
-        figures = self._read_gradients() if self._gradients is None else self._gradients
-        for place, one in enumerate(self._parameters):
-            array = _array(one)
-            figures[1, place] = _norm(array)
-            figures[2, place] = _norm(np.subtract(array, self._before[place]))
-        return figures, [float(one) for one in others]
-
-    def _read_gradients(self) -> Array:
-        """Return the statistics with those of gradients filled in."""
-        figures = np.full((len(MEASURED), len(self._parameters)), np.nan, np.float32)
-        for place, one in enumerate(self._parameters):
-            if one.grad is None:
-                continue
-            array = _array(one.grad)
-            figures[0, place] = norm = _norm(array)
-            figures[3, place] = 1 - np.count_nonzero(array) / max(array.size, 1)
-            figures[4, place] = 0 if np.isfinite(norm) else float((~np.isfinite(array)).mean())
-        return figures
 
 
 class OwnEngine:
@@ -100,7 +58,7 @@ class OwnEngine:
 
     def reader(self, parameters: Sequence[Any]) -> StepReader:
         """Return a reader of the statistics of these parameters."""
-        return EngineReader(parameters)
+        return ArrayReader(parameters, _array)
 
     def is_tensor(self, value: object) -> bool:
         """Whether something is a tensor of our engine."""
@@ -180,14 +138,6 @@ def _array(tensor: Any) -> Array:
     """Return the memory of a tensor."""
     array = tensor._array
     return array if has_data(array) else np.zeros(0, np.float32)
-
-
-def _norm(array: Array) -> float:
-    flat = array.reshape(-1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if flat.dtype == np.float32 and flat.flags.c_contiguous:
-            return float(np.sqrt(float(np.dot(flat, flat))))
-        return float(np.linalg.norm(flat.astype(np.float64) if flat.dtype.kind == "f" else flat))
 
 
 ENGINE = OwnEngine()

@@ -17,6 +17,7 @@ from ...sources.torch_.calls.saved import kept_memories, memory_of
 from ...sources.torch_.library import LIBRARY, loaded_torch
 from ...sources.torch_.own_work import own_work
 from . import MEASURED, GraphSize, Hearing, StepReader, graph_behind
+from .arrays import ArrayReader
 from .wrappers import tell_scaling, telling_clipping
 
 _CLIPPING = ("_clip_grads_with_norm_", "clip_grad_norm_")
@@ -115,8 +116,17 @@ class TorchEngine:
         return own_work()
 
     def reader(self, parameters: Sequence[Any]) -> StepReader:
-        """Return a reader of the statistics of these parameters."""
-        return TorchReader(parameters)
+        """Return a reader of the statistics of these parameters: by NumPy where that can read them where they lie."""
+        torch = LIBRARY.torch
+        plain = (torch.Tensor, torch.nn.Parameter)
+        readable = all(
+            type(one) in plain
+            and one.is_cpu
+            and one.layout == torch.strided
+            and one.dtype in (torch.float32, torch.float64)
+            for one in parameters
+        )
+        return ArrayReader(parameters, _array) if readable else TorchReader(parameters)
 
     def is_tensor(self, value: object) -> bool:
         """Whether something is a tensor of PyTorch's."""
@@ -141,7 +151,7 @@ class TorchEngine:
     def write(self, tensor: Any, value: Any) -> None:
         """Write values into a tensor."""
         with LIBRARY.torch.no_grad():
-            _plain(tensor).copy_(value)
+            _plain(tensor).copy_(LIBRARY.torch.as_tensor(value))
 
     def ready_again(self, scaler: Any) -> None:
         """Let a scaler take the step that it has taken, or left out, once more."""
@@ -202,6 +212,12 @@ def _plain(tensor: Any) -> Any:
     """Return the part of a tensor that lies in this process, without its history; a sparse one's entries."""
     value = tensor.to_local() if hasattr(tensor, "to_local") else tensor
     return value.coalesce().values() if value.is_sparse else value
+
+
+def _array(tensor: Any) -> Array:
+    """Return the memory of a tensor on the CPU; of a sparse one its entries."""
+    value = tensor.detach().coalesce().values() if tensor.is_sparse else tensor
+    return np.asarray(value.numpy(force=True))
 
 
 def _both(tensors: Sequence[Any], others: Sequence[Any], second: Callable[[Any, Any], Any]) -> list[Any]:
