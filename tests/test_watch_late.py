@@ -98,6 +98,18 @@ def half_overflows(torch: Any, steps: int) -> None:
         adam.step()
 
 
+def thawed_at_a_wrong_rate(torch: Any, steps: int) -> None:
+    """A layer is given to the optimizer late, with a rate a thousand times too large."""
+
+    def thawed(step: int, net: Any, sgd: Any, x: Any, y: Any) -> None:
+        if step == 1:
+            sgd.param_groups[0]["params"] = list(net[2].parameters())
+        if step == BEGIN:
+            sgd.add_param_group({"params": list(net[0].parameters()), "lr": 100.0})
+
+    fit(torch, steps, at=thawed)
+
+
 LATE: dict[str, tuple[Train, tuple[str, ...], int]] = {
     "a value is missing in a rare batch": (rare_batch, ("nonfinite",), 5),
     "labels of a batch in another unit": (wrong_labels, ("exploding",), 5),
@@ -105,6 +117,7 @@ LATE: dict[str, tuple[Train, tuple[str, ...], int]] = {
     "a schedule reaches zero": (rate_reaches_zero, ("rate",), 5),
     "a layer dies": (dead_layer, ("zeros",), 5),
     "most units die": (dead_units, ("zeros",), 5),
+    "a layer is thawed at a wrong rate": (thawed_at_a_wrong_rate, ("update", "exploding"), 5),
     "half precision overflows": (half_overflows, ("nonfinite",), 5),
 }
 
@@ -121,6 +134,29 @@ def test_what_goes_wrong_late_is_told_then(late: str, name: str, capfd: Any) -> 
     first = run.happened[0]
     assert first["trigger"] in triggers, first
     assert BEGIN <= first["step"] <= BEGIN + steps, first
+
+
+@pytest.mark.parametrize("name", ["torch", "retrograd"])
+def test_losses_that_are_kept_are_told(name: str, capfd: Any) -> None:
+    """A list of losses, not of their numbers, is named once it has held the graphs of 500 steps."""
+    torch = engine(name)
+    weight = torch.nn.Parameter(torch.ones(2))
+    sgd = torch.optim.SGD([weight], lr=0.01)
+    curve, numbers = [], []
+    with watch() as run:
+        for step in range(700):
+            loss = weight.square().sum()
+            sgd.zero_grad()
+            loss.backward()
+            sgd.step()
+            numbers.append(loss.item())
+            if step >= 100:
+                curve.append(loss)
+
+    (told,) = run.happened
+    assert told["trigger"] == "graph"
+    assert "as curve[" in told["text"]
+    assert 600 <= told["step"] <= 640
 
 
 def warm_up_and_decay(torch: Any, steps: int) -> None:
@@ -400,10 +436,36 @@ def first_steps_are_large(torch: Any, steps: int) -> None:
         adam.step()
 
 
+def rare_rewards(torch: Any, steps: int) -> None:
+    """Few batches tell anything, and those much."""
+    torch.manual_seed(1)
+    weight = torch.nn.Parameter(torch.zeros(3))
+    sgd = torch.optim.SGD([weight], lr=1e-4)
+    for step in range(steps):
+        much = 3.0 if step % 70 == 9 else 0.01
+        sgd.zero_grad()
+        ((weight - torch.randn(3)) * much).square().sum().backward()
+        sgd.step()
+
+
+def learned_and_pruned(torch: Any, steps: int) -> None:
+    """What was learned exactly is pruned in the middle, and learned anew; in the end all weights shrink to nothing."""
+    torch.manual_seed(1)
+    net = torch.nn.Linear(4, 1)
+    sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(steps):
+        if step == steps // 2:
+            net.weight.detach()[0, 0] = 0.9
+        x = torch.randn(16, 4)
+        sgd.zero_grad()
+        (net(x) - (x.sum(1, keepdim=True) if step < 0.7 * steps else 0)).abs().mean().backward()
+        sgd.step()
+
+
 RIGHT: tuple[Train, ...] = (
     warm_up_and_decay, frozen_later, thawed_later, hinge_is_met, adversaries, rare_expert, tasks_by_turns, words,
     accumulated_and_clipped, annealed, rewards, recurrent, slow_target, dropped_out, learned_to_the_end, slopes_too,
-    two_rates, searched, pulled_together, first_steps_are_large,
+    two_rates, searched, pulled_together, first_steps_are_large, rare_rewards, learned_and_pruned,
 )  # fmt: skip
 
 

@@ -32,8 +32,7 @@ for x in batches():
     adam.zero_grad()
     cost = (net(x.log()) - x.sum(1, keepdim=True)).square().mean()
     total += 1
-    cost.backward()
-    adam.step()
+    cost.backward(); adam.step()
 """,
     "the batch is taken by next()": """
 def run(stream, rounds):

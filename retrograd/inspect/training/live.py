@@ -6,16 +6,13 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..histories.history import Array, Curves
 from ..render.labels import clean, time_text
 from ..render.run_tables import number, sparkline
-
-if TYPE_CHECKING:
-    from .run import watch
 
 _EVERY = 0.25
 """Seconds between two drawings."""
@@ -26,6 +23,20 @@ _LEAST_HEIGHT = 12
 """Lines of a terminal below which nothing is drawn."""
 _NOWHERE = os.terminal_size((0, 0))
 _SAVE, _RESTORE, _DOWN, _EMPTY = "\x1b7", "\x1b8", "\x1bD", "\x1b[2K"
+
+
+class Shown(Protocol):
+    """A run, as far as the table shows it."""
+
+    about: dict[str, Any]
+    happened: list[dict[str, Any]]
+
+    @property
+    def step(self) -> int:
+        """The number of the current step."""
+
+    def newest(self, count: int) -> Curves:
+        """Return the statistics of the last steps."""
 
 
 class LiveTable:
@@ -41,7 +52,7 @@ class LiveTable:
         """Of the terminal when the region was set."""
         self._drawn = 0.0
 
-    def show(self, run: watch) -> None:
+    def show(self, run: Shown) -> None:
         """Draw the newest steps, a few times a second."""
         now = time.monotonic()
         if self._terminal is None or now - self._drawn < _EVERY:
@@ -91,7 +102,7 @@ def _terminal() -> int | None:
     return found if found is not None and os.isatty(found) and os.environ.get("TERM") != "dumb" else None
 
 
-def _lines(run: watch) -> Iterator[str]:
+def _lines(run: Shown) -> Iterator[str]:
     """Yield the lines of the table: the current step, three curves, and the latest event."""
     curves = run.newest(_STEPS)
     known = curves.of("seconds")[~np.isnan(curves.of("seconds"))]

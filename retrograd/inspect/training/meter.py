@@ -10,6 +10,7 @@ import resource
 import sys
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
@@ -19,11 +20,13 @@ import numpy as np
 
 from ...interpreter import getframe
 from ..histories.history import Array, Column, History
-from ..program.frames import read_locals
+from ..program.frames import read_locals, user_frames
+from ..program.names import frame_variables, search
 from .engines import MEASURED, Engine, GraphSize, StepReader
 from .guarded import Guard
 from .names import names_of
 from .replay import Before
+from .triggers import KEPT
 
 _COUNTED = 20
 """Steps after which the nodes of the graph are counted again."""
@@ -97,6 +100,10 @@ class Meter:
         """How large the graph behind the first loss was when it was measured last."""
         self._began = float("nan")
         """When the step before was over."""
+        self._roots: deque[weakref.ref[Any]] = deque(maxlen=KEPT // _COUNTED + 1)
+        """Some of the last losses."""
+        self.kept = ""
+        """Name of the first of these, where all are there with their graphs."""
         self._depth = 0
         self._passed = False
         """Whether a scaler let the optimizer step."""
@@ -129,8 +136,18 @@ class Meter:
                 if self._engine.is_tensor(root):
                     if not self._losses and self.step % _COUNTED == 0:
                         self._graph = self._engine.graph_size(root, _MOST_NODES)
+                        self._look_for_kept(root, frame)
                     key, value = self._scaled_from(root)
                     self._losses.setdefault(variables.get(id(root)) or variables.get(key, "loss"), []).append(value)
+
+    def _look_for_kept(self, root: Any, frame: FrameType | None) -> None:
+        """Note the name of an old loss, if all since are there with their graphs."""
+        self._roots.append(weakref.ref(root))
+        alive = [one() for one in self._roots]
+        self.kept = ""
+        if len(alive) * _COUNTED > KEPT and all(one is not None and one.grad_fn is not None for one in alive):
+            found = search(frame_variables(user_frames(frame)), {id(alive[0])}, self._engine.is_tensor)
+            self.kept = found.variables.get(id(alive[0]), "something that the program holds")
 
     def _scaled_from(self, root: Any) -> tuple[int, Any]:
         """Return ``id`` and value of a root; of a loss that was scaled, those that it had before."""
@@ -268,8 +285,8 @@ class Meter:
         parameters = held_by(optimizer)
         same = known is not None and len(known.parameters) == len(parameters)
         if known is None or not same or any(a is not b for a, b in zip(known.parameters, parameters, strict=True)):
-            taken = {name: id(one) for known in self._optimizers.values() for one, name in known.named()}
-            names = names_of(self._engine, parameters, self._reading.names, taken, getframe())
+            given = {id(one): name for known in self._optimizers.values() for one, name in known.named()}
+            names = names_of(self._engine, parameters, {**self._reading.names, **given}, given, getframe())
             known = self._optimizers[id(optimizer)] = _Optimizer(self._engine, optimizer, names, self._history)
         return known
 

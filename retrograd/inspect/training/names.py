@@ -23,14 +23,15 @@ def given_names(models: Any) -> dict[int, str]:
 
 
 def names_of(
-    engine: Engine, parameters: Sequence[Any], given: Mapping[int, str], taken: dict[str, int], frame: FrameType
+    engine: Engine, parameters: Sequence[Any], given: Mapping[int, str], others: Mapping[int, str], frame: FrameType
 ) -> list[str]:
-    """Return a name for each of some parameters; ``taken`` are names of others, with their ``id``."""
+    """Return a name for each of some parameters, those that are given and those that others have not."""
     wanted = {id(one) for one in parameters if id(one) not in given}
     names = dict(given)
     if wanted:
         found = search(frame_variables(user_frames(frame)), wanted, engine.is_tensor)
         names |= found.variables | _in_modules(found.modules, wanted)
+    taken = {name: key for key, name in others.items()}
     result: list[str] = []
     for place, one in enumerate(parameters):
         name = names.get(id(one), f"parameter {place}")

@@ -126,11 +126,8 @@ def _holds(node: ast.AST, line: int) -> bool:
 
 
 def _up_to(body: list[ast.stmt], line: int) -> list[ast.stmt]:
-    """Return the statements of a block up to the one that holds a line."""
-    for place, one in enumerate(body):
-        if _holds(one, line):
-            return body[: place + 1]
-    return []
+    """Return the statements of a block up to the last one that holds a line."""
+    return body[: max((place + 1 for place, one in enumerate(body) if _holds(one, line)), default=0)]
 
 
 def _why_not(body: list[ast.stmt]) -> str:

@@ -116,7 +116,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         self._triggers: Triggers = armed(() if triggers is False else None if triggers is True else triggers)
         self._action, self._flush, self._guard = action, flush, Guard()
         self._meters: dict[str, Meter] = {}
-        self._usual: dict[tuple[int, int], Usual] = {}
+        self._usual: dict[int, tuple[list[str], Usual]] = {}
         self._live = LiveTable() if live else None
         self._written = time.monotonic()
         self.unwritten, self._was_written = "", False
@@ -293,11 +293,16 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
 
     def _judged(self, meter: Meter, optimizer: Any) -> list[dict[str, Any]]:
         names, figures = meter.figures(optimizer)
-        usual = self._usual.setdefault((id(optimizer), len(names)), Usual(len(names)))
+        before, usual = self._usual.get(id(optimizer)) or (names, Usual(len(names)))
+        if names is not before and names[: len(before)] == before:
+            usual.widen(len(names) - len(before))
+        elif names is not before:
+            usual = Usual(len(names))
+        self._usual[id(optimizer)] = (names, usual)
         value = meter.value
         moment = Moment(
             meter.step, value("loss"), meter.exact, names, figures, value("rate"), value("scale"), value("seconds"),
-            value("memory"), value("nodes"), meter.trained(optimizer), meter.left_out, usual,
+            value("memory"), value("nodes"), meter.kept, meter.trained(optimizer), meter.left_out, usual,
         )  # fmt: skip
         fired = self._triggers.of(moment)
         found = [self._happen("trigger", sentence, trigger=name) for name, sentence in fired]

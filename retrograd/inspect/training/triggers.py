@@ -18,6 +18,8 @@ WARM = 50
 """Steps before which nothing counts as unusual: losses and gradients are large at the beginning."""
 _USUAL = 64
 """Number of steps in the median that counts as usual."""
+KEPT = 500
+"""Number of steps whose losses may all stay with their graphs before that is reported."""
 _RENEWED = 16
 """Steps between two computations of that median."""
 
@@ -39,6 +41,8 @@ class Moment:
     memory: float
     nodes: float
     """Nodes of the graph behind the loss, as counted last."""
+    kept: str
+    """Name of a loss of long ago, where those of all steps since are there with their graphs."""
     trained: Array
     """Whether each parameter requires a gradient."""
     left_out: bool
@@ -70,6 +74,12 @@ class Usual:
         self.share = np.full(parameters, np.nan, np.float32)
         """Median share of its entries that are zero."""
         self.loss = self.second = np.nan
+        self.ever = np.zeros(parameters, np.float32)
+        """Greatest finite norm that each gradient ever had,"""
+        self.largest = 0.0
+        """and that all parameters together had."""
+        self.high = _Stretches(parameters)
+        """Steps in which each gradient is many times its median."""
         self.idle = _Stretches(parameters)
         """Steps in which each gradient is zero or missing."""
         self.had = np.zeros(parameters, bool)
@@ -87,11 +97,25 @@ class Usual:
         self.same_loss = 0
         self.last_loss = np.nan
 
+    def widen(self, more: int) -> None:
+        """Make room for parameters that an optimizer was given in the middle of the training."""
+        blank = np.full((_USUAL, more), np.nan, np.float32)
+        self._norms, self._shares = (np.hstack([one, blank]) for one in (self._norms, self._shares))
+        self.norm, self.share = (np.append(one, blank[0]) for one in (self.norm, self.share))
+        self.had, self.ever = (np.append(one, np.zeros(more, one.dtype)) for one in (self.had, self.ever))
+        for one in (self.high, self.idle, self.zeros, self.sparse):
+            one.widen(more)
+
+    def greatest(self) -> Array:
+        """Return the greatest norm that each gradient had lately, of those that are finite."""
+        return np.asarray(np.where(np.isfinite(self._norms), self._norms, 0).max(0))
+
     def add(self, moment: Moment) -> None:
         """Add a step that was judged."""
         place = self.seen % _USUAL
         self._norms[place], self._losses[place], self._seconds[place] = moment.gradient, moment.loss, moment.seconds
         self._shares[place] = moment.figures[3]
+        self.ever = np.fmax(self.ever, np.where(np.isfinite(moment.gradient), moment.gradient, 0))
         self.seen += 1
         if self.seen % _RENEWED == 0 or self.seen == WARM:
             known = min(self.seen, _USUAL)
@@ -107,6 +131,10 @@ class _Stretches:
         self._now = np.zeros(parameters, np.int64)
         self._longest = np.zeros(parameters, np.int64)
 
+    def widen(self, more: int) -> None:
+        """Make room for more parameters."""
+        self._now, self._longest = (np.append(one, np.zeros(more, np.int64)) for one in (self._now, self._longest))
+
     def now_with(self, so: Array) -> Array:
         """Take in a step; return for how many steps it has been so."""
         self._longest = np.where(so, self._longest, np.maximum(self._longest, self._now))
@@ -118,6 +146,10 @@ class _Stretches:
         return np.asarray(self.now_with(so) == np.maximum(steps, _LONGER * self._longest))
 
 
+_STAYS = 3
+"""Steps for which a gradient must be large to count as exploding,"""
+_FAR = 10
+"""unless it is this many times the greatest of the last steps."""
 _LONGER = 10
 """Times that a stretch is longer than any before where it is unusual."""
 
@@ -150,13 +182,19 @@ def not_finite(moment: Moment) -> str | None:
 
 
 def exploding(moment: Moment, times: float = 100.0) -> str | None:
-    """The norm of a gradient is many times its usual value, and the loss has changed as well."""
-    if moment.usual.seen < WARM:
-        return None
+    """The norm of a gradient is many times its usual value, and the loss has changed as well.
+
+    It must be the greatest so far, since a gradient that has become tiny may grow again. Rare batches, such as those
+    with a reward, may have large gradients as well: so it must stay large, or be far above the last ones.
+    """
+    usual = moment.usual
     with np.errstate(all="ignore"):
-        high = moment.gradient > times * moment.usual.norm
-    high &= moment.usual.norm > 0
-    if not high.any() or not moment.loss > 2 * abs(moment.usual.loss):
+        high = (moment.gradient > np.maximum(times * usual.norm, usual.ever)) & (usual.norm > 0)
+        stays = usual.high.now_with(high) >= _STAYS
+    if usual.seen < WARM or moment.left_out or not high.any() or not abs(moment.loss) > 2 * abs(usual.loss):
+        return None
+    high &= stays | (moment.gradient > _FAR * usual.greatest())
+    if not high.any():
         return None
     place = int(np.nanargmax(np.where(high, moment.gradient / moment.usual.norm, -np.inf)))
     now, before = moment.gradient[place], moment.usual.norm[place]
@@ -196,12 +234,11 @@ _MORE_ZEROS = 0.5
 
 
 def large_update(moment: Moment, ratio: float = 1.0) -> str | None:
-    """A step changes most parameters by more than their norm."""
-    if moment.usual.seen < WARM:
-        return None
-    weight, update = moment.figures[1:3].astype(np.float64)
-    total, moved = float(np.sqrt(np.nansum(weight**2))), float(np.sqrt(np.nansum(update**2)))
-    if not moved > ratio * total:
+    """A step changes the parameters by more than their greatest norm so far: some are meant to become zero."""
+    usual = moment.usual
+    total, moved = (float(np.sqrt(np.nansum(one**2))) for one in moment.figures[1:3].astype(np.float64))
+    usual.largest = max(usual.largest, total)
+    if usual.seen < WARM or not moved > ratio * usual.largest:
         return None
     return f"the step changes the parameters by {moved:.3g}, more than their own norm {total:.3g}"
 
@@ -243,7 +280,9 @@ def growing(moment: Moment, size: float = 1e9, steps: int = 1000) -> str | None:
 
 
 def growing_graph(moment: Moment, times: int = 5) -> str | None:
-    """The graph behind the loss had more nodes each time that it was counted: it takes in those of steps before."""
+    """The graph behind the loss had more nodes each time that it was counted, or the graphs of all losses are kept."""
+    if moment.kept:
+        return f"the losses of the last {KEPT} steps are all kept with their graphs, as {moment.kept}: keep loss.item()"
     counts = moment.usual.counts
     if not np.isfinite(moment.nodes) or (counts and moment.nodes == counts[-1]):
         return None
