@@ -291,14 +291,19 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         for one in found:
             self._act(one)
 
-    def _judged(self, meter: Meter, optimizer: Any) -> list[dict[str, Any]]:
-        names, figures = meter.figures(optimizer)
+    def _usual_of(self, optimizer: Any, names: list[str]) -> Usual:
+        """Return the statistics of an optimizer's earlier steps; it may have been given more parameters meanwhile."""
         before, usual = self._usual.get(id(optimizer)) or (names, Usual(len(names)))
         if names is not before and names[: len(before)] == before:
             usual.widen(len(names) - len(before))
         elif names is not before:
             usual = Usual(len(names))
         self._usual[id(optimizer)] = (names, usual)
+        return usual
+
+    def _judged(self, meter: Meter, optimizer: Any) -> list[dict[str, Any]]:
+        names, figures = meter.figures(optimizer)
+        usual = self._usual_of(optimizer, names)
         value = meter.value
         moment = Moment(
             meter.step, value("loss"), meter.exact, names, figures, value("rate"), value("scale"), value("seconds"),
