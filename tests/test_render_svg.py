@@ -230,6 +230,15 @@ def test_a_legend_has_every_mark_and_no_other(what: str) -> None:
     assert known == used
 
 
+def test_bytes_that_nobody_recorded_are_refused() -> None:
+    """A drawing that could only stay uncoloured is refused, like one by a time that was not taken."""
+    made = replace(small(), saved_bytes=[None] * 5)
+
+    with pytest.raises(UsageError, match="'saved-bytes'.*--level backward"):
+        drawn(made, color_by="saved-bytes")
+    assert "saved for backward" in drawn(small(), color_by="saved-bytes")
+
+
 def test_names_without_end_do_not_widen_a_drawing() -> None:
     """Script, label, root and modules of thousands of letters are shortened where they stand."""
     name = "very_long_name_" * 300

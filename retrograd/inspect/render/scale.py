@@ -97,7 +97,8 @@ def measure_name(color_by: str) -> str:
 
 def known_measures(snapshot: Graph) -> list[str]:
     """Return what the nodes of a graph can be coloured by, short names first."""
-    columns = {"saved_bytes", *snapshot.measures}
+    saved = {"saved_bytes"} if any(count is not None for count in snapshot.saved_bytes) else set()
+    columns = saved | snapshot.measures.keys()
     short = [name for name, parts in MEASURES.items() if columns.issuperset(parts)]
     return short + sorted(columns)
 
@@ -118,7 +119,7 @@ def scale(snapshot: Graph, color_by: str | None, *, launched: bool = False) -> S
         others = ", ".join(name for name in known_measures(snapshot) if name not in _SHORTENED)
         raise UsageError(
             f"The graph has no measure {color_by!r} to colour by.",
-            f"It has: {others}. Times and gradients need --level backward.",
+            f"It has: {others or 'none'}. Bytes, times and gradients need --level backward.",
         )
     values = _added(snapshot, MEASURES.get(color_by, (color_by,)))
     finite = [value for value in values if value is not None and math.isfinite(value)]
