@@ -54,7 +54,7 @@ _OF_AUTOGRAD = re.compile(
 """Words by which exceptions of autograd are recognised."""
 _HISTORY = re.compile(r"\b(?:grad_fn=<\w+>|requires_grad=True)")
 """How a tensor's text in a message shows that it has a history."""
-_ROOMS = ("torch.autograd", "torch.func", "torch._functorch", "torch.utils.checkpoint", "torch.amp", "torch.optim")
+_LIBRARIES = ("torch.autograd", "torch.func", "torch._functorch", "torch.utils.checkpoint", "torch.amp", "torch.optim")
 """Modules of PyTorch whose exceptions are autograd's."""
 
 _OF_PYTHON = frozenset({"AttributeError", "IndexError", "KeyError", "NameError", "TypeError", "UnboundLocalError"})
@@ -65,7 +65,7 @@ def find(flow: Flow) -> Iterator[Case]:
     """Yield the case of the exception that ended the program, or of those out of backward passes that it caught."""
     reported = set()
     for one in raised(flow):
-        row, groups = _row_of(one, _rooms(flow, one))
+        row, groups = _row_of(one, _surroundings(flow, one))
         if row is not None and _is_autograds(one):
             case = _case(flow, one, row, groups)
         elif _is_autograds(one, unknown=True):
@@ -85,18 +85,18 @@ def _patterns() -> tuple[tuple[re.Pattern[str], Row], ...]:
     return tuple((re.compile(row.pattern, re.DOTALL), row) for row in ROWS)
 
 
-def _rooms(flow: Flow, one: Raised) -> list[str]:
+def _surroundings(flow: Flow, one: Raised) -> list[str]:
     """Return the modules that raised an exception or called what did, and the transforms that it ended."""
     last = flow.rows.get("transform", ())[-1:] if one.ended else ()
     applied = [f"within {call[0]}" for row in last for call in flow.events[row].data.get("applied", ())]
     return [str(one.data.get("raised_in", "")), *one.data.get("through", ()), *applied]
 
 
-def _row_of(one: Raised, rooms: list[str]) -> tuple[Row | None, dict[str, str]]:
+def _row_of(one: Raised, surroundings: list[str]) -> tuple[Row | None, dict[str, str]]:
     """Return the row of an exception and its groups' values."""
     for pattern, row in _patterns():
         found = pattern.search(one.full_text)
-        if found and (not row.room or any(re.search(row.room, room) for room in rooms)):
+        if found and (not row.within or any(re.search(row.within, place) for place in surroundings)):
             groups = {name: value for name, value in found.groupdict().items() if value is not None}
             for name in ("found", "op", "name"):
                 if name not in groups and "other" in groups:
@@ -111,10 +111,10 @@ def _is_autograds(one: Raised, *, unknown: bool = False) -> bool:
         return True
     if one.data.get("by_program"):
         return False
-    room, in_its_words = str(one.data.get("raised_in", "")), bool(_OF_AUTOGRAD.search(_HISTORY.sub("", one.text)))
+    library, in_its_words = str(one.data.get("raised_in", "")), bool(_OF_AUTOGRAD.search(_HISTORY.sub("", one.text)))
     if one.type in _OF_PYTHON:
-        return room.startswith(_ROOMS if unknown else ("torch.", "retrograd.")) or (in_its_words and not unknown)
-    return not unknown or room.startswith(_ROOMS) or in_its_words
+        return library.startswith(_LIBRARIES if unknown else ("torch.", "retrograd.")) or (in_its_words and not unknown)
+    return not unknown or library.startswith(_LIBRARIES) or in_its_words
 
 
 def _case(flow: Flow, one: Raised, row: Row, groups: dict[str, str]) -> Case:

@@ -155,7 +155,7 @@ OF_TRANSFORMS = (
         "inside vmap{here} {tensor} has room for the shape [{wanted}], and is to hold the shape [{given}]: what is not "
         "made from the argument is one for the whole batch.",
         _OF_ENTRIES,
-        room=r"^within vmap$",
+        within=r"^within vmap$",
     ),
     Row(
         r"doesn't work on out= or view ops",
@@ -169,7 +169,7 @@ OF_TRANSFORMS = (
         "inside a transform{here} the numbers of {tensor} are asked for (numpy(), tolist(), data_ptr()), and it stands "
         "for many tensors, or for one whose value is not known yet.",
         "go on with torch functions, and convert what the transform returns",
-        room=_TRANSFORMED,
+        within=_TRANSFORMED,
     ),
     Row(
         r"operators that can (?:output|support) dynamic shape",
@@ -244,7 +244,7 @@ OF_TRANSFORMS = (
         "the function that torch.func differentiates{here} returns a value of type {found} beside its result, and all "
         "that it returns must be tensors.",
         "torch.as_tensor(...) of it, or keep it outside of the function",
-        room=_TRANSFORMED,
+        within=_TRANSFORMED,
     ),
     Row(
         r"Got argnums?=(?P<place>-?\d+), but only (?P<wanted>\d+) positional inputs",

@@ -21,7 +21,7 @@ OF_OPTIMIZERS = (
         _SETUP,
         "the optimizer{here} is given an object of type {found} where a list of parameters belongs.",
         "pass its parameters: module.parameters(), or a list of tensors",
-        room=_OPTIMIZERS,
+        within=_OPTIMIZERS,
     ),
     Row(
         r"iterable of Tensors or dicts, but got",
@@ -54,7 +54,7 @@ OF_OPTIMIZERS = (
         _SETUP,
         'a parameter group that the optimizer{here} is given has no entry "params".',
         'call the list of parameters "params" in each group: {{"params": [...], "lr": ...}}',
-        room=_OPTIMIZERS,
+        within=_OPTIMIZERS,
     ),
     Row(
         r"with/without names",
@@ -74,7 +74,7 @@ OF_OPTIMIZERS = (
         _SETUP,
         "the optimizer{here} is given a setting outside its range: {message}.",
         "a value within the range: a rate, a decay and an epsilon of at least 0, betas and averages from 0 to below 1",
-        room=_OPTIMIZERS,
+        within=_OPTIMIZERS,
     ),
     Row(
         r"doesn't support per-parameter options",
@@ -88,7 +88,7 @@ OF_OPTIMIZERS = (
         "the optimizer steps{here} without a closure, and it has to compute the loss several times in each step.",
         "optimizer.step(closure), where closure() clears the gradients, computes the loss, runs backward() and "
         "returns the loss",
-        room=r".",
+        within=r".",
     ),
     Row(
         r"loaded state dict has a different number of parameter groups",
@@ -110,7 +110,7 @@ OF_OPTIMIZERS = (
         _SETUP,
         "what {receiver} is given{here} is not the state of an optimizer: it has no entry {message}.",
         "optimizer.load_state_dict(saved[...]), with what optimizer.state_dict() returned",
-        room=_OPTIMIZERS,
+        within=_OPTIMIZERS,
     ),
 )
 """Errors of optimizers."""
@@ -144,7 +144,7 @@ OF_SCHEDULES = (
         "the schedule{here} is given another number of values in {name} than its optimizer has parameter groups: "
         "{message}.",
         "as many values as the optimizer has groups, or a single one (not in a list) for all",
-        room=_OPTIMIZERS,
+        within=_OPTIMIZERS,
     ),
     Row(
         r"number of param groups in the `optimizer` \((?P<given>\d+)\) differs from when",
@@ -193,7 +193,7 @@ OF_SCHEDULES = (
         _SETUP,
         "the schedule{here} is given a setting that it cannot use: {message}.",
         "a value of the kind that is asked for: whole positive numbers for steps and epochs, known words for modes",
-        room=r"\boptim\.lr_scheduler\b",
+        within=r"\boptim\.lr_scheduler\b",
     ),
 )
 """Errors of learning rate schedules."""

@@ -22,5 +22,5 @@ class Row:
     line: str = "here"
     """Where the cause is: ``here``, where the tensor was ``made``, the call of the ``node``, the ``hook``, the
     ``forward`` or ``backward`` of a custom Function, the call of the backward ``pass``."""
-    room: str = ""
+    within: str = ""
     """A pattern of the library's modules, one of which raised it or called what did, and of transforms around it."""
