@@ -1,4 +1,4 @@
-"""Two residual blocks: a short way around every pair of layers.
+"""Two residual blocks: a skip connection around each pair of layers.
 
 What to look for: each block's input goes both into its first product and straight to the addition at
 its end. The short way should be drawn in a lane beside the block, and the gradient that comes down it is

@@ -138,11 +138,11 @@ WORDS = "grad can be implicitly created only for scalar outputs"
 @pytest.mark.parametrize(
     ("end", "code", "words"),
     [
-        ("x.backward()", 1, f"the only backward call of refused.py was refused (RuntimeError: {WORDS})"),
+        ("x.backward()", 1, f"the only backward call of refused.py failed (RuntimeError: {WORDS})"),
         (
             "for _ in range(2):\n    try:\n        x.backward()\n    except RuntimeError:\n        pass",
             0,
-            f"each of 2 backward calls of refused.py was refused (RuntimeError: {WORDS})",
+            f"each of 2 backward calls of refused.py failed (RuntimeError: {WORDS})",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Recordings as JSON: nothing is lost on the way, and whatever is no recording is refused in one sentence."""
+"""Recordings as JSON: nothing is lost on the way, and whatever is not a recording is refused in one sentence."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ def test_other_schema() -> None:
     ],
 )
 def test_no_recording(content: bytes, said: str) -> None:
-    """Whatever is no recording is refused in one sentence that says what it is."""
+    """Whatever is not a recording is refused in one sentence that says what it is."""
     assert said in refusal(content)
 
 

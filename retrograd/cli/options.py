@@ -165,7 +165,7 @@ def program_options(command: Function) -> Function:
     return module(code(command))
 
 
-_FORM = "Output format, whatever FILE's suffix"
+_FORM = "Output format, overriding FILE's suffix"
 
 
 class _DrawingFormat(click.Option):

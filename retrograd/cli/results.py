@@ -100,7 +100,7 @@ def nothing_recorded(recording: Recording, target: Target, ending: Ending, files
     what = f"{target.label} never called backward"
     if refused:
         calls = "the only backward call" if len(refused) == 1 else f"each of {len(refused)} backward calls"
-        what = f"{calls} of {target.label} was refused ({_first_line(refused[-1])})"
+        what = f"{calls} of {target.label} failed ({_first_line(refused[-1])})"
     elif ending.error is not None:
         what = f"{target.label} ended by {type(ending.error).__name__} before it called backward"
     unwritten = f" and {files} {'were' if ', ' in files else 'was'} not written." if files else "."

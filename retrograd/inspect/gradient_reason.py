@@ -289,7 +289,7 @@ class _Seen:
             hooks = Hooks(self.flow, run, lambda graph, row: passes(graph, row, state)).before(path.first)
             where = _node_text(snapshot, path.first)
             if hooks:
-                return f": {named_hooks(self.flow, hooks)[1]} hands on such a gradient"
+                return f": {named_hooks(self.flow, hooks)[1]} passes on such a gradient"
             return f": {where} is the first that gets such a gradient, a sum of several, or from a hook"
         return ": it is so from the start of backward on" if path.known else ""
 

@@ -290,7 +290,9 @@ def _check_levels(loaded: dict[str, Recording]) -> None:
             what = f"{path} was recorded at level {LEVELS[0]!r}: it holds the structure of graphs, nothing to diagnose."
             raise UsageError(what, again)
         if recording.level != LEVELS[-1]:
-            messages.say(f"{path} was recorded at level {recording.level!r}: most mistakes do not show in it. {again}")
+            messages.say(
+                f"{path} was recorded at level {recording.level!r}: most problems cannot be detected in it. {again}"
+            )
             return
 
 

@@ -88,7 +88,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **asked: Any) -> Reco
         raise UsageError("-f names the format of a file, but there is no -o.", "Add -o FILE, or -o - for stdout.")
     if asked["digest"] and asked["flush_every"]:
         raise UsageError(
-            "--digest lets ranks that stay alike write nothing, and --flush-every lets each write.", "Leave one out."
+            "--digest lets equal ranks write nothing, and --flush-every lets each write.", "Leave one out."
         )
     launch = launched()
     outputs = results.plan(asked["output"], asked["fmt"] if asked["output"] else None, launch)

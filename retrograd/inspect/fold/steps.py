@@ -113,7 +113,7 @@ STEPS = {
     "views": "transposes, views, casts and reshapes merge into the edge they are on",
     "parameters": "a parameter is drawn on the card of the operator that uses it, once per use",
     "modules": "modules and scopes are boxes",
-    "functions": "functions of yours are boxes where there is no module",
+    "functions": "your functions become boxes where there is no module",
     "repeats": "repeated blocks become one box with a count",
     "chains": "long rows of single operators become one box",
     "limits": "neighbours become one box where there are too many",

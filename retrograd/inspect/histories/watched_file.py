@@ -86,7 +86,7 @@ def is_watched(content: Any) -> bool:
 def decoded(content: Any, shown: str) -> WatchedRun:
     """Return the run that a JSON value describes; raises ``RecordingError``."""
     if not is_watched(content):
-        raise RecordingError(f"{shown} is no watched run.", _AGAIN)
+        raise RecordingError(f"{shown} is not a watched run.", _AGAIN)
     if content.get("schema") != SCHEMA:
         raise RecordingError(
             f"{shown} has schema {content.get('schema')!r}, this version reads {SCHEMA}.", "Update retrograd."

@@ -119,7 +119,7 @@ class Event:
         """Return the event that ``to_plain`` described; raises ``ValueError``, ``TypeError`` or ``KeyError``."""
         data = plain.get("data", {})
         if type(data) is not dict:
-            raise TypeError("the data of an event is no object")
+            raise TypeError("the data of an event is not an object")
         for path, word in plain.get("nonfinite", []):
             _put(data, path, nonfinite_value(word))
         kind = text_checked(plain["kind"])

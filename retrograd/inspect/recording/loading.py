@@ -107,11 +107,11 @@ def _parse(content: str | bytes, shown: str) -> Plain:
         text = _readable(content)
         if text.startswith("{") and error.reason == "unexpected end of data":
             raise RecordingError(f"The recording {shown} is cut off after {len(text):,} characters.", _AGAIN) from error
-        raise RecordingError(f"The file {shown} is no recording (it is not UTF-8 text).", _NOT_ONE) from error
+        raise RecordingError(f"The file {shown} is not a recording (it is not UTF-8 text).", _NOT_ONE) from error
     except RecursionError as error:
-        raise RecordingError(f"The file {shown} is no recording (it is nested too deeply).", _NOT_ONE) from error
+        raise RecordingError(f"The file {shown} is not a recording (it is nested too deeply).", _NOT_ONE) from error
     except ValueError as error:
-        raise RecordingError(f"The file {shown} is no recording ({str(error)[:100]}).", _NOT_ONE) from error
+        raise RecordingError(f"The file {shown} is not a recording ({str(error)[:100]}).", _NOT_ONE) from error
 
 
 def _decoded(content: str | bytes) -> str:

@@ -170,11 +170,11 @@ def _missing(snapshot: Graph) -> list[str]:
     norms, means = (snapshot.measures.get(name, []) for name in ("grad_norm", "grad_mean"))
     if means and _known(norms) and not _known(means):
         sentences.append(
-            "Smallest, largest and mean entry of gradients and their zeros were not taken in this run, as in most of a "
+            "Minimum, maximum, mean and zeros of gradients were not recorded in this pass, as in most passes of a "
             "long program: record it with `retrograd trace --level backward --all-figures`."
         )
     if not _known(snapshot.saved_bytes):
-        sentences.append("No node is known to keep values for backward.")
+        sentences.append("No saved tensors were recorded.")
     return sentences
 
 

@@ -103,7 +103,7 @@ def _ending_lines(found: Lineup) -> Iterator[tuple[str, str]]:
     if found.missing:
         lost = listed([f"rank {number}" for number in found.missing], range(len(found.missing)))
         yield (
-            f"no recording of {lost}: not given, or none was left (killed? --flush-every N saves on the way)",
+            f"no recording of {lost}: not given, or none was left (killed? --flush-every N saves while it runs)",
             "red",
         )
 

@@ -26,7 +26,7 @@ class Guard:
             reraise_from_handler(problem)
             self.count += 1
             if self.count == 1 and sys.stderr is not None:
-                print(f"retrograd: watching goes on without some statistics: {problem!r}", file=sys.stderr)
+                print(f"retrograd: watching continues without some statistics: {problem!r}", file=sys.stderr)
             if len(self.problems) < 20:
                 self.problems.append("".join(traceback.format_exception(problem)))
             return None

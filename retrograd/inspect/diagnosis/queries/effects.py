@@ -35,7 +35,7 @@ def _without_gradient(flow: Flow) -> Iterator[Case]:
     for source, leaves in _by_line(flow, [leaf for leaf in wanted if flow.switched_off(leaf) is None]):
         used = [leaf for leaf in leaves if flow.used_in.get(leaf)]
         known = "no recorded call uses them" if not used else "what is computed from them reaches no loss"
-        known = "their values reach a loss, on a way that may be meant to be cut" if leading & set(used) else known
+        known = "their values reach a loss, on a path that may be cut intentionally" if leading & set(used) else known
         yield Case(
             kind="unused-parameter",
             message=f"{named(flow, leaves)} got no gradient in {counted(passes, 'backward pass')}, and an "

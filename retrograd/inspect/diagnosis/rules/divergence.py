@@ -110,7 +110,7 @@ def _rank_case(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]
         kind="rank-divergence",
         severity=None if alike else "note",  # copies of a module are ranks'; other steps may stand for anything
         message=f"two backward passes{at(runs[1].source)}, with no step in between, diverge{at(source)}: "
-        f"{' and '.join(sides)}. If they stand for ranks, ranks that add up gradients wait for each other without end.",
+        f"{' and '.join(sides)}. If they represent ranks, ranks that sum gradients wait for each other forever.",
         remedy=f"use every parameter on every rank: loss = loss + 0.0 * ({in_code(example)}.sum() + ...), or "
         "find_unused_parameters=True",
         source=source,

@@ -61,7 +61,7 @@ def _begun_case(flow: Flow, leaves: list[int]) -> Case:
         kind="equal-units",
         severity="warning",
         message=f"all entries of each of {names} are the same number{at(source)}, so the units of a layer begin equal "
-        "and get nearly equal gradients: only biases, if they differ, ever tell them apart.",
+        "and get nearly equal gradients: only biases, if they differ, ever distinguish them.",
         remedy="initialise them with random numbers, as torch.nn.init.kaiming_uniform_(...)",
         source=source,
         op="",
@@ -77,7 +77,7 @@ def _case(flow: Flow, leaves: list[int]) -> Case:
         kind="equal-units",
         message=f"all rows of {names} are equal{at(source)}, and still are before the last of "
         f"{counted(len(steps), 'step')}{at(steps[0].event.source)}: equal units get equal gradients, so nothing ever "
-        "tells them apart, and each layer learns what one unit could.",
+        "distinguishes them, and each layer learns what one unit could.",
         remedy=f"initialise {'it' if one else 'them'} with random numbers, as torch.nn.init.kaiming_uniform_(...)",
         source=source,
         op="",

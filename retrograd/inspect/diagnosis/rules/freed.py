@@ -142,7 +142,7 @@ def _carried(flow: Flow, carried: CarriedTensor, freeing: Run, failed: Run) -> C
     if kept is not None and not again:
         made = flow.events[kept[1]].source
         message = (
-            f"{name} is no parameter itself: {flow.events[kept[1]].op} computed it from one{at(made)}, only once. The "
+            f"{name} is not a parameter itself: {flow.events[kept[1]].op} computed it from one{at(made)}, once. The "
             f"first backward{at(freeing.source)} freed that graph, and {place(used)} needs it again; nor can an "
             "optimizer train what is not a leaf."
         )

@@ -92,7 +92,7 @@ def _shape_cases(flow: Flow, event: Event, forward: Event) -> Iterator[Case]:
         yield Case(
             kind="wrong-backward-shape",
             message=f"{event.op}.backward{at(source)} returns a gradient of shape {shape_text(gradient)} for {name}, "
-            f"whose shape is {shape_text(shape)}" + ("." if fatal else "; it is summed without a word."),
+            f"whose shape is {shape_text(shape)}" + ("." if fatal else "; it is summed silently."),
             remedy=_reshaping(name, list(shape), list(gradient)),
             source=source,
             op=event.op,
@@ -156,7 +156,7 @@ _REASONS = {
         "change a copy: grad = grad.clone() before the write, or torch.where(mask, grad, 0) in place of it",
     ),
     "drawn": (
-        "draws random numbers of its own, other ones than forward did: it is the derivative of another draw",
+        "draws its own random numbers, other ones than forward did: it is the derivative of another draw",
         "keep what forward drew (ctx.save_for_backward(mask)) in place of drawing it again",
     ),
 }

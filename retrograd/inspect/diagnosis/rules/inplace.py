@@ -173,7 +173,7 @@ def _out_of_place(flow: Flow, write: int, name: str) -> str:
     """Return the statement that makes a new tensor instead."""
     event = flow.events[write]
     if _in_step(flow, write):
-        return "run backward before optimizer.step(), or compute the loss anew after it"
+        return "run backward before optimizer.step(), or compute the loss again after it"
     text = flow.spelling.text(event.source)
     if _changes_a_leaf(flow, write):
         return f"let {text or 'the write'} wait until backward() has run, or do it before the forward pass"

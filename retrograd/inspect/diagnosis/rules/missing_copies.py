@@ -92,9 +92,9 @@ def _restored_case(flow: Flow, line: SourceLine, kept: SourceLine, steps: int, l
     copied = "is copied onto itself" if len(leaves) == 1 else "are copied onto themselves"
     return Case(
         kind="missing-copy",
-        message=f"{names} {copied}{at(line)}, which restores nothing: what was put away{at(kept)} is no copy, it "
+        message=f"{names} {copied}{at(line)}, which restores nothing: what was stored{at(kept)} is not a copy, it "
         f"shares their memory, and {counted(steps, 'step')} of the optimizer changed it as well since then.",
-        remedy="put copies away: copy.deepcopy(...) of the state, or .detach().clone() of each tensor",
+        remedy="store copies: copy.deepcopy(...) of the state, or .detach().clone() of each tensor",
         source=kept,
         subjects=frozenset(leaves),
         evidence={"leaves": [flow.name(leaf) for leaf in leaves], "steps": steps},

@@ -360,7 +360,7 @@ def _case(flow: Flow, one: Event, other: Event) -> Case:
         kind="nondeterminism",
         message=f"two equal runs of this code differ, first in {call_text(one)}{at(one.source)}: "
         f"{_how_they_differ(one, other)}, because {how} random numbers"
-        f"{'' if drawn in (None, one.source) else at(drawn)} that nothing seeds alike before both.",
+        f"{'' if drawn in (None, one.source) else at(drawn)} that nothing seeds equally before both.",
         remedy=_SEED_ENGINE if random else _SEED_OTHERS,
         source=drawn or one.source,
         op=one.op,

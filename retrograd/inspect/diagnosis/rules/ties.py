@@ -168,7 +168,7 @@ def _case(flow: Flow, original: int, copy: int) -> Case:
     why = "each gets only its part of the gradient" if shared else "from the first step on they drift apart"
     return Case(
         kind="broken-tie",
-        message=f"{second}{at(source)} {how} {first} but is a leaf of its own: the two are not tied, and {why}.",
+        message=f"{second}{at(source)} {how} {first} but is a separate leaf: the two are not tied, and {why}.",
         remedy=_tied_again(flow, original, copy),
         source=source,
         subjects=frozenset({copy}),

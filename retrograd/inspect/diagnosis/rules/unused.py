@@ -110,7 +110,7 @@ def _against(flow: Flow, leaf: int, why: str, aside: set[int]) -> str:
     if why == "used" and not flow.spelling.has_name(leaf):
         return "no optimizer says that it is to be trained, and the program has no name for it"
     if not (flow.used_in.get(leaf) or why == "optimizer" or parameter or awaited(flow, leaf)):
-        return "nothing uses it, it is no parameter, and nobody waits for its gradient"
+        return "nothing uses it, it is not a parameter, and nothing reads its gradient"
     if leaf in aside:
         return "only optimizers that never step have it, while others step"
     if not parameter and _last_of_a_loop(flow, leaf):
@@ -344,7 +344,7 @@ def _idle(flow: Flow, end: _End, leaves: list[int], names: str, it: str) -> tupl
     else:
         lost = f"{made} and never used in forward"
     return lost, (
-        f"nothing, if that is meant; .requires_grad_(False) on {names} tells so to optimizers and to "
+        f"nothing, if that is intended; .requires_grad_(False) on {names} makes that explicit to optimizers and to "
         "DistributedDataParallel, and an option of the package may leave it out"
     )
 

@@ -3,7 +3,7 @@
 const MEASURE_NAMES = {
   time_us: "time", grad_norm: "gradient norm", grad_min: "smallest gradient", grad_max: "largest gradient",
   grad_mean: "mean gradient", zero_share: "share of zeros", nan_count: "NaN count", inf_count: "infinity count", nonfinite: "NaN and infinite entries",
-  saved_bytes: "saved bytes", order: "order of running", thread: "thread", started_us: "started after",
+  saved_bytes: "saved bytes", order: "execution order", thread: "thread", started_us: "start time",
   out_norm: "norm", out_zero_share: "share of zeros", out_nan_count: "NaN count", out_inf_count: "infinity count",
   out_tiny_share: "share of tiny values",
 };

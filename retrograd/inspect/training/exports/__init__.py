@@ -61,7 +61,9 @@ def export(run: WatchedRun, path: str, fmt: str | None = None) -> None:
     """
     form = export_for(fmt or path)
     if form is None:
-        raise UnknownFormatError(f"{fmt or path!r} is no form of a watched run.", f"There are: {', '.join(exports())}.")
+        raise UnknownFormatError(
+            f"{fmt or path!r} is not an export format of a watched run.", f"There are: {', '.join(exports())}."
+        )
     try:
         form.write(run, path)
     except ImportError as error:

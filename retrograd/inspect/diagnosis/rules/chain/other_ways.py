@@ -214,7 +214,7 @@ def _adds(flow: Flow, row: int) -> bool:
 def _against(flow: Flow, cut: Cut, leaves: set[int], constants: Constants) -> str:
     """Return evidence that a constant is intended, "" if there is none."""
     if _scores_a_draw(flow, cut, leaves):
-        return "what is cut off was drawn, and stands beside what its leaves make of it: its probability"
+        return "what is cut off was sampled, and is combined with its own probability"
     if _never_changes(flow, cut, constants):
         return "what has no derivative there gave the same in every step, as a check of a range does"
     return ""
@@ -334,7 +334,7 @@ def _way_case(
     goes_on, constant = f"{taken or 'its result'} goes on{at(taker.source)}", root
     if reason == "no_grad" and not penalty:  # the loss has a history, by other ways
         constant = taken or "its result"
-    lacks = f"the gradient of {names} lacks all that comes this way"
+    lacks = f"the gradient of {names} lacks all that flows along this path"
     if penalty:
         lacks = f"{names} get{'s' if len(leaves) == 1 else ''} no gradient but that of a penalty on nothing else"
     if served:
@@ -388,7 +388,7 @@ def _term_case(flow: Flow, run: Run, cut: Cut, severity: Severity) -> Case:
         how += f"; {named(flow, sorted(starved))} {verb} no gradient at all"
     return Case(
         kind="nondifferentiable" if reason in NO_DERIVATIVE else "broken-chain",
-        message=f"{name} is a constant where {root} takes it{at(taker.source)}, so no gradient goes that way: {how}.",
+        message=f"{name} is a constant where {root} takes it{at(taker.source)}, so no gradient takes that path: {how}.",
         remedy=remedy_of(flow, cut.row, reason, cause),
         source=cause.line,
         op=event.op,

@@ -61,7 +61,7 @@ OF_FUNCTIONS = (
     Row(
         r"marked as dirty during the forward method were not returned",
         _FUNCTION,
-        "{name_here}.forward marks an input by ctx.mark_dirty that it does not return, so nobody could use its new "
+        "{name_here}.forward marks an input by ctx.mark_dirty that it does not return, so nothing could use its new "
         "history.",
         "return the input that was changed in place, or work on a copy without mark_dirty",
     ),
@@ -133,7 +133,7 @@ OF_TRANSFORMS = (
         r"calling \.item\(\) on a Tensor",
         _TRANSFORM,
         "inside vmap{here} item() asks for one number of a tensor that has another for each entry of the batch.",
-        "go on with the tensor: leave .item() out",
+        "use the tensor itself: remove .item()",
     ),
     Row(
         r"called random operation while in randomness error mode",
@@ -168,7 +168,7 @@ OF_TRANSFORMS = (
         _TRANSFORM,
         "inside a transform{here} the numbers of {tensor} are asked for (numpy(), tolist(), data_ptr()), and it stands "
         "for many tensors, or for one whose value is not known yet.",
-        "go on with torch functions, and convert what the transform returns",
+        "use torch functions, and convert what the transform returns",
         within=_TRANSFORMED,
     ),
     Row(
@@ -230,7 +230,7 @@ OF_TRANSFORMS = (
         r"user-provided function .*has type).*<class '(?:\w+\.)*(?P<found>\w+)'>",
         _TRANSFORM,
         "the function that is differentiated{here} returns a value of type {found}, which has no derivative.",
-        "compute with tensors and return them: no .item(), float() or .tolist() on the way",
+        "compute with tensors and return them: no .item(), float() or .tolist() in between",
     ),
     Row(
         r"should be a tuple: \(output, aux\) if has_aux is True",

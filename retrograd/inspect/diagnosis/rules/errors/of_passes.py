@@ -14,7 +14,7 @@ OF_BACKWARD = (
         r"element \d+ of tensors does not require grad",
         _ARGUMENTS,
         "{loss} has no history{passed}: nothing that it was computed from requires grad, or its graph was cut.",
-        "requires_grad=True for the leaves that it is computed from, and no detach() or no_grad() on the way",
+        "requires_grad=True for the leaves that it is computed from, and no detach() or no_grad() in between",
     ),
     Row(
         r"implicitly created only for scalar outputs",
@@ -34,7 +34,7 @@ OF_BACKWARD = (
         r" and output\[\d+\] has a shape of [\w.]*\(?\[?(?P<wanted>[\d, ]*)\]?\)?",
         _ARGUMENTS,
         "the gradient given for {root}{passed} has shape ({given},), and {root} has shape ({wanted},){made}.",
-        "give one entry for each of {root}: torch.ones_like({root}) weighs all alike, as {root}.sum().backward() does",
+        "give one entry for each of {root}: torch.ones_like({root}) weights all equally, like {root}.sum().backward()",
         about="root",
     ),
     Row(
@@ -81,7 +81,7 @@ OF_BACKWARD = (
         r"directly access saved tensors after they have already been freed|backward through the graph a second time",
         _ARGUMENTS,
         "the tensors saved in this graph, which {call}{here} needs, were freed by the backward pass before.",
-        "backward(retain_graph=True) in that pass, or look at them before it; compute the loss anew for another pass",
+        "backward(retain_graph=True) in that pass, or read them before it; compute the loss again for another pass",
     ),
     Row(
         r"modified by an inplace operation",

@@ -46,7 +46,7 @@ OF_OPTIMIZERS = (
     Row(
         r"param_groups? must be a (?:list of )?dicts?, but got",
         _SETUP,
-        "the optimizer{here} is given groups and bare parameters in one list, or a group that is no dictionary.",
+        "the optimizer{here} is given groups and bare parameters in one list, or a group that is not a dictionary.",
         'make each of them a group: {{"params": [...]}}',
     ),
     Row(
@@ -119,8 +119,8 @@ OF_SCHEDULES = (
     Row(
         r"'initial_lr' is not specified in param_groups",
         _SETUP,
-        "the schedule{here} is to go on after a given epoch, and the optimizer does not know the rate that it began "
-        "with: it is new, or its state has not been loaded yet.",
+        "the schedule{here} is to continue after a given epoch, and the optimizer does not know its initial rate: "
+        "it is new, or its state has not been loaded yet.",
         "optimizer.load_state_dict(...) before the schedule is made, or make it without last_epoch and load its own "
         "state",
     ),
@@ -226,7 +226,7 @@ OF_STATES = (
         _SETUP,
         "the state that is loaded{here} holds {name} in the shape [{given}], and the {found} that loads it has "
         "[{wanted}] there.",
-        "build the module with the sizes that it was saved with, or leave {name} out of the state and train it anew",
+        "build the module with the sizes that it was saved with, or leave {name} out of the state and train it again",
     ),
     Row(
         r"Expected state_dict to be dict-like, got <class '(?:\w+\.)*(?P<found>\w+)'>",

@@ -183,7 +183,7 @@ OF_TENSORS = (
         r"(?P<found>\w+) does not support dense gradients",
         _CALL,
         "{found}{here} steps by sparse gradients only, as of layers made with sparse=True, and was given others too.",
-        "give it the weights of sparse layers alone, and the others to an optimizer of their own",
+        "give it the weights of sparse layers alone, and the others to another optimizer",
     ),
     Row(
         r"input is not positive-definite",
@@ -232,7 +232,7 @@ OF_WRITES = (
         r"This view is the output of a function that returns multiple views",
         _WRITE,
         "{tensor} is one of several views that {maker_word}{at_maker} returned together, and{here} it is changed in "
-        "place: the graph could not tell the others.",
+        "place: the graph could not account for the others.",
         "change a copy ({tensor} = {tensor}.clone()), or index the whole tensor and write into that",
     ),
     Row(

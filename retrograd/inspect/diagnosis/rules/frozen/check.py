@@ -22,7 +22,7 @@ from ...text.words import at, counted, in_code, listed, named
 from .in_optimizers import held_for_nothing
 
 _SWITCH = "requires_grad"
-_PART = "its optimizer goes on to train others, and to freeze a part of a network is nothing unusual"
+_PART = "its optimizer still trains others, and freezing part of a network is usual"
 
 
 def switched_in_vain(flow: Flow) -> Iterator[Case]:

@@ -74,7 +74,7 @@ def _detaching(flow: Flow, named: Mapping[str, Kept]) -> str:
         flow.spelling.has_name(last) or assigned(flow.spelling.text(flow.facts(last).source)) for last in lasts.values()
     )
     if not all(spelled):
-        return "call .detach() on what is kept, where it is put away"
+        return "call .detach() on what is kept, where it is stored"
     detached = listed(f"{name}.detach()" for name in lasts)
     numbers = all(flow.facts(last).shape in NUMBERS for last in lasts.values())
     return f"keep {listed(f'{name}.item()' for name in lasts)}, or {detached}" if numbers else f"keep {detached}"

@@ -170,7 +170,7 @@ def _of_loss(sick: Sick) -> str:
         return (
             "give log-probabilities: F.log_softmax(scores, dim) as input, and log_target=True for those of the target"
         )
-    return f"check what {sick.op} is given: {sick.name} lies outside of what it takes"
+    return f"check what {sick.op} is given: {sick.name} is outside its domain"
 
 
 def _off_pole(sick: Sick) -> str:
@@ -180,7 +180,7 @@ def _off_pole(sick: Sick) -> str:
     if bound is not None:
         return (
             f"the {bound:g} that is to keep {name} off the pole is too small or comes too late: in place of another "
-            f"epsilon on top, {name}.clamp(min=...) with a number that {_dtype(sick)} can tell from 0"
+            f"epsilon on top, {name}.clamp(min=...) with a number that {_dtype(sick)} can distinguish from 0"
         )
     if sick.operator.domain in INSIDE:
         return f"keep {name} inside: {op}({name}.{INSIDE[sick.operator.domain]}){_of_angle(sick)}"

@@ -205,7 +205,7 @@ def hook_case(flow: Flow, hooks: list[Event], *, nan: bool) -> Case:
     name, words, began = named_hooks(flow, hooks)
     return Case(
         kind="nan-origin",
-        message=f"{words} is given a finite gradient and hands on one that is {'NaN' if nan else 'infinite'}: the "
+        message=f"{words} receives a finite gradient and passes on one that is {'NaN' if nan else 'infinite'}: the "
         "first bad gradient is born there in backward.",
         remedy=f"let {name} return finite numbers: look at what it divides by and multiplies with, or take it off",
         source=began.source,

@@ -187,5 +187,5 @@ def _twins_case(flow: Flow, missing: list[int], made: int, twin: int) -> Case:
         f"optimizer has {them}."
     )
     return misgiven_case(
-        flow, missing, optimizer, message, f"give the optimizer the parameters that nobody trains: {names}"
+        flow, missing, optimizer, message, f"give the optimizer the parameters that nothing trains: {names}"
     )

@@ -244,7 +244,7 @@ def _alone_there(found: Lineup) -> Iterator[Case]:
         f"came there: {_doing(found, rest)}."
         + (f" What waited is in {raised}, which meets other ranks." if raised else ""),
         remedy="let every rank come there, or none: outside of conditions that depend on the rank or its data; on one "
-        "rank alone call model.module, which meets nobody",
+        "rank alone call model.module, which sends nothing",
         source=error.source,
         evidence={"ranks": [found.names[number] for number in lost]},
     )
