@@ -104,7 +104,7 @@ def _seed_after(loader: Any) -> None:
         pass
 
 
-# Runs a program in a separate process and records it into a file; all such runs seed their generators alike.
+# Runs a program in a separate process and records it into a file; all such runs use the same seeds.
 
 _FLAGS = {"module": "-m", "code": "-c"}
 TYPED = "<string>"

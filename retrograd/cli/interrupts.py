@@ -28,7 +28,7 @@ def silent_interrupt() -> Iterator[None]:
     """Make Ctrl-C end the process at once while modules are loaded: a traceback of imports would help nobody."""
     before = signal.getsignal(signal.SIGINT)
     ours = before is signal.default_int_handler and threading.current_thread() is threading.main_thread()
-    if not ours:  # ignored below nohup, or the business of whoever calls us
+    if not ours:  # ignored below nohup, or handled by our caller
         yield
         return
     signal.signal(signal.SIGINT, signal.SIG_DFL)

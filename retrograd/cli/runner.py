@@ -184,7 +184,7 @@ def _end_as_python_does(tracers: Tracers) -> None:
         give_back()
     try:
         join_threads()
-    except BaseException as error:  # Ctrl-C while waiting: python reports it and goes on, too
+    except BaseException as error:  # Ctrl-C while waiting: python reports it and continues, too
         show_ignored(error, threading)
     run_handlers()
     set_profile(None)

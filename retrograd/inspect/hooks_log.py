@@ -41,7 +41,7 @@ def log_hooks(
         yield
         return
     roots = as_roots(outputs)
-    frame = getframe(2)  # of whoever wrote the with; between is contextlib
+    frame = getframe(2)  # of the with statement; contextlib is in between
     attached = one_source(roots).log_hooks(roots, frame, _writer(to, level), verbose=verbose)
     del frame
     del roots, outputs

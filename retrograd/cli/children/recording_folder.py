@@ -71,7 +71,7 @@ class RecordingFolder:
         """Return how many processes have no recording although there may have been something to record."""
         entries = self.entries()
         lost = {entry.process for entry in entries if entry.state == BEGUN}
-        lost -= {entry.process for entry in entries if entry.state in MOST}  # it was saved on the way
+        lost -= {entry.process for entry in entries if entry.state in MOST}  # it was saved while it ran
         return len(lost) + sum(1 for _ in self._never_here(entries))
 
     def _never_here(self, entries: Sequence[Entry]) -> Iterator[str]:

@@ -173,7 +173,7 @@ def misfit(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, spread: 
     """
     has_out = kwargs.get("out") is not None
     overloads = signatures(name, out=has_out and takes_out(name))
-    method = name.endswith("_") and bool(args)  # counted from what stands in the parentheses
+    method = name.endswith("_") and bool(args)  # counted from the arguments in parentheses
     said = name.replace(".", "_").removeprefix("nn_functional_")
     complaints = [_complaint(overload, args, kwargs, 0 if method else 1, spread) for overload in overloads]
     if has_out and not takes_out(name):

@@ -19,7 +19,7 @@ class _Refused(Exception):
 
 
 def _tensor(value: Any) -> Any:
-    if value is None or isinstance(value, Tensor):  # None stands for an undefined tensor
+    if value is None or isinstance(value, Tensor):  # None means an undefined tensor
         return value
     raise _Refused
 

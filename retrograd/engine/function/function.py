@@ -314,7 +314,7 @@ def once_differentiable(fn: Any) -> Any:
 
 
 def _with_error_node(outputs: Any, several: bool) -> Any:
-    # The error node leads to fresh leaves, not to the inputs: whoever asks for gradients of the inputs gets "unused".
+    # The error node leads to fresh leaves, not to the inputs: gradients requested of the inputs are "unused".
     made: list[Any] = [o.detach() if isinstance(o, TensorBase) else o for o in outputs]
     differentiable = [isinstance(o, TensorBase) and o._sig.differentiable for o in made]
     node = _ErrorNode(

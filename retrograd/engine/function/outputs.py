@@ -201,7 +201,7 @@ def _edge_to_remember(t: Any) -> Any:
     except RuntimeError:
         if STATE.saved_hooks:
             raise
-        return None  # a view whose history is lost: an error for whoever uses it, not for keeping it
+        return None  # a view whose history is lost: using it is an error, keeping it is not
 
 
 def _view_of_self(t: Any) -> Any:

@@ -24,7 +24,7 @@ MaybeTensors: TypeAlias = tuple[Tensor | None, ...]
 
 FUNCTION_OUTPUTS = "outputs of the user-provided function"
 
-# What a result that does not depend on the inputs means in strict mode, by what was being looked at.
+# What a result that does not depend on the inputs means in strict mode, by what was being computed.
 _NO_GRAD_IN_STRICT_MODE = {
     "outputs": "Output {index} of the user-provided function does not require gradients. In strict mode the outputs "
     "must be computed in a differentiable manner from the input.",

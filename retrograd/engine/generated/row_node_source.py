@@ -142,7 +142,7 @@ class NodeClassSource:
 
     def _saved_property(self) -> list[str]:
         """Lines of the property ``saved``: what the node keeps, read from its slots and written into them."""
-        operands = {f"kept_{name}" for name in self.op.tensor_names}  # what a number may stand for
+        operands = {f"kept_{name}" for name in self.op.tensor_names}  # these may be numbers
         number = "self.{0}.value if self.{0}.__class__ is Number else self.{0}, "
         saved = "".join((number if s in operands else "self.{0}, ").format(s) for s in self.slots)
         freed = [f"        if self.{self.freed[0]} is FREED: return None"] if self.freed else []

@@ -59,7 +59,7 @@ class _AllowMutationOnSavedContext:
         with self._lock:
             self.sid_to_tid[memory_block(t)].add(tid)
             handle = self.tid_to_weakhandle.get(tid)
-            # One whose value was copied stands for what was there before, even if version and address are the same.
+            # One whose value was copied means the earlier value, even if version and address are the same.
             if handle is None or handle not in self.original:
                 handle = self.tid_to_weakhandle[tid] = _Handle()
                 # An alias: the tensor itself might refer to the node that holds the handle.

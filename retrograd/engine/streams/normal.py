@@ -119,7 +119,7 @@ def _in_blocks(generator: Generator, count: int, numpy: Any) -> Any:
     with generator.lock:
         if numpy.itemsize < 4:
             uniform = unit_floats(generator, whole + _BLOCK * bool(rest))
-        else:  # a number for each element first, then 16 anew
+        else:  # a number for each element first, then 16 new ones
             draw = unit_floats if numpy.itemsize == 4 else unit_doubles
             uniform = draw(generator, count)
             if rest:

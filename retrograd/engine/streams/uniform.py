@@ -102,7 +102,7 @@ def uniform(generator: Generator, count: int, numpy: Any, low: float = 0.0, high
     elif numpy.itemsize > 2:
         return drawn
     drawn = drawn.astype(numpy, copy=False)
-    drawn[drawn == numpy.type(high)] = low  # which rounding may give, but is no member
+    drawn[drawn == numpy.type(high)] = low  # rounding may return it, but it is excluded
     return drawn
 
 

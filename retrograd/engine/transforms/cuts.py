@@ -131,7 +131,7 @@ class _Cut(GraphNode):
     """Passes gradients on unless they are those of its own level."""
 
     __slots__ = ("_edges", "point")
-    qualified_name = "AliasBackward0"  # what its value is, to whoever walks the graph
+    qualified_name = "AliasBackward0"  # what it is to code that walks the graph
     point: CutPoint
 
     def __init__(self, point: CutPoint, edge: Any, sig: Any) -> None:

@@ -21,7 +21,7 @@ LOOP = 100
 OFTEN_ZERO = 0.25
 """Share of steps with a zero rate above which it is not just the end of a schedule."""
 
-# -- budgets: of things that are alike no more are looked at, for a walk through the graph may be long
+# -- budgets: of similar things no more are examined, for a walk through the graph may be long
 
 ASKED_OF_A_LINE = 10
 """Tensors or calls of one line: the eleventh of a loop shows nothing that ten did not."""

@@ -34,7 +34,7 @@ def reduce_crossings(layered: Layered) -> None:
     still = 0
     for sweep in range(sweeps):
         if fewest == 0 or still == 2:
-            break  # nothing moved on the way down nor on the way up, and nothing would move again
+            break  # nothing moved in either direction, and nothing would move again
         moved = order.sweep(downward=sweep % 2 == 0)
         order.recount(moved)
         moved |= order.swap_neighbours()

@@ -134,7 +134,7 @@ class Naming:
             names = {**found.variables, **{key: name.name for key, name in parameters.items()}, **names}
             _name_intermediates(snapshot, _names_of_outputs(snapshot, order, found.tensors, self.origins))
             self._name_roots(snapshot, found)
-            if self.modules:  # else operators have no scope, and a leaf would stand in one alone
+            if self.modules:  # else operators have no scope, and a leaf would be alone in one
                 self._place(snapshot, leaves, parameters)
         for place, leaf in leaves.items():
             snapshot.name[place] = names.get(id(leaf))

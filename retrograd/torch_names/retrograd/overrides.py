@@ -99,7 +99,7 @@ def wrap_torch_function(dispatcher: Any) -> Any:
     return decorate
 
 
-install()  # who takes this module means to be asked, perhaps for something that is not a tensor
+install()  # importing this module means that overrides are wanted, perhaps of something that is not a tensor
 
 __all__ = [
     "TorchFunctionMode", "_get_current_function_mode_stack", "get_default_nowrap_functions", "get_ignored_functions",

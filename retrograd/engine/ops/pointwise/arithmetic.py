@@ -266,7 +266,7 @@ def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
     return F._where(size == 0, F.zeros_like(g), (g - F.real(g * F.conj(result)) * result) / safe)
 
 
-# Not holomorphic, so that its tangent is no conjugate of its reverse rule; the map is its own transpose.
+# Not holomorphic, so that its tangent is not the conjugate of its reverse rule; the map is its own transpose.
 elementwise("sgn", _sgn, self=_sgn_grad, inplace=True,
             jvp=lambda primal, tangents, results: _sgn_grad(tangents[0], primal[0], results[0]))  # fmt: skip
 elementwise("sign", _sign, self=zero_gradient, inplace=True)

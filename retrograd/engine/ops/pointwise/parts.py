@@ -170,7 +170,7 @@ elementwise(
 )
 
 
-# Fake quantization: rounds values as if to scaled integers; gradients pass where nothing was clamped.
+# Fake quantization: rounds values to scaled integers; gradients pass where nothing was clamped.
 
 
 def _steps(self: Any, scale: Any, zero_point: Any) -> Any:

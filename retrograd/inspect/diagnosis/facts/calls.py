@@ -260,7 +260,7 @@ class CallTable:
             row, on = switched[place - 1]
             if on:
                 break
-            off = row  # said again, it is no switching
+            off = row  # repeated, it is not a switch
         return off
 
     def frozen_at(self, tensor: int, before: int | None = None) -> SourceLine | None:
@@ -307,7 +307,7 @@ class CallTable:
                 found.setdefault(tensor, row)
         return found
 
-    # -- who made what a tensor holds
+    # -- which call made a tensor's values
 
     def part(self, tensor: int) -> Part | None:
         """Return which entries of its memory a tensor occupies, None if unknown."""

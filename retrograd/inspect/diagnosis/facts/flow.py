@@ -132,7 +132,7 @@ class Flow(CallTable):
             following: list[tuple[int, int, int | None]] = []
             for tensor, since, call in level:
                 users = self.used_in.get(tensor, [])
-                cut = self.detached.after(tensor, since)  # in place: from there on the way goes through that call
+                cut = self.detached.after(tensor, since)  # in place: from there on the path goes through that call
                 until = end if cut is None else min(end, cut + 1)
                 upto = min(until, asked.get((tensor, until), until))
                 asked[tensor, until] = min(since + 1, upto)

@@ -14,7 +14,7 @@ from .site import Site, fix
 def _out_of_place(site: Site) -> Iterator[Fix]:
     """``h += x`` becomes ``h = h + x``, ``h.mul_(x)`` becomes ``h = h.mul(x)``; an entry is written into a copy."""
     program, statement = site.program, site.statement
-    if "tensor" in site.case.evidence:  # it is no write that is wrong, but what carries an old graph to it
+    if "tensor" in site.case.evidence:  # not the write is wrong, but what carries an old graph to it
         return
     text = out_of_place(program.text(statement))
     if text:

@@ -81,7 +81,7 @@ def expected_gradients(flow: Flow) -> dict[int, str]:
     for run in flow.runs:
         for tensor in run.inputs:
             found.setdefault(tensor, "asked")
-    # Where optimizers step, who reads the gradient of what none holds only logs all of them.
+    # If optimizers step, reading the gradient of what none holds is only logging.
     for _, event in flow.of_kind("read") if not flow.optimizer_steps else ():
         if event.data.get("leaf", True) and event.data.get("tensor") is not None:
             found.setdefault(event.data["tensor"], "read")

@@ -51,7 +51,7 @@ def _never_cleared(flow: Flow) -> Iterator[Case]:
     held = flow.optimized
     for leaf, arrivals in flow.accumulated.items():
         if held and leaf not in held:
-            continue  # what changes it is no step along its gradient
+            continue  # what changes it is not a step along its gradient
         updates = _updates(flow, leaf)
         uses = flow.leaf_events.get((leaf, "step")) or updates  # what else writes into it uses no gradient
         for stale in _stale_arrivals(flow, arrivals, updates, uses):

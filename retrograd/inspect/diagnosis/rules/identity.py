@@ -28,7 +28,7 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("unused", {}, find)
 
 
-# -- results of a parameter that are kept and used as if they were it: ``Parameter(...).clone()``, ``* 0.1``
+# -- results of a parameter that are kept and used in its place: ``Parameter(...).clone()``, ``* 0.1``
 
 
 def derived(flow: Flow) -> Iterator[Case]:
@@ -108,7 +108,7 @@ def _multiplied_case(flow: Flow, line: SourceLine, leaves: dict[int, int]) -> Ca
     )
 
 
-# -- parameters that are made anew in each pass, or copied from those that an optimizer has
+# -- parameters that are recreated in each pass, or copied from those that an optimizer has
 
 
 def remade(flow: Flow) -> Iterator[Case]:

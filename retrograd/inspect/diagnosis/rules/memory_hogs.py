@@ -23,7 +23,7 @@ def is_one_hot(flow: Flow, tensor: int, row: int) -> bool:
     """Whether a tensor, as it was before a row, was made of indices and has one entry in each row or each column."""
     shape = flow.facts(tensor).shape
     last = flow.last_producer(tensor, row)
-    if len(shape) < 2 or last is None or not (flow.inputs(last) and prod(shape)):  # an identity is no selection
+    if len(shape) < 2 or last is None or not (flow.inputs(last) and prod(shape)):  # an identity is not a selection
         return False
     lines = {prod(shape) // size for size in shape[-2:] if size > 1}
     return _sum_of_ones(flow, tensor, last) in lines or _written(flow, tensor, row) in lines

@@ -41,7 +41,7 @@ def find(flow: Flow) -> Iterator[Case]:
     pair = seeded or _compared(flow)
     equal = pair and (_wants_them_equal(flow) or _with_same_settings(flow, *pair))
     differing = pair and _first_difference(flow, *pair, FROM_ANY if equal else ELSEWHERE)
-    if differing:  # who seeds, or asserts, wants the same; who only compares may want to see them differ
+    if differing:  # seeds and assertions ask for equality; a mere comparison may expect a difference
         yield replace(_case(flow, *differing), severity=None if seeded or _asserts(flow) else "note")
     elif pair:
         yield from _numbers_drawn_elsewhere(flow, *pair)
@@ -101,7 +101,7 @@ def _compared(flow: Flow) -> tuple[list[Event], list[Event]] | None:
     asked_for = _made_for_each(flow, leaves[0] - shared, leaves[1] - shared, runs[0])
     if not shared or asked_for is None or _changed(flow, shared, runs):
         return None
-    if not asked_for and _adds_to_kept(flow, runs[1]):  # else what is looked at are the gradients of new leaves
+    if not asked_for and _adds_to_kept(flow, runs[1]):  # else the gradients of new leaves are read
         return None
     pair = _behind(flow, runs[0], -1), _behind(flow, runs[1], runs[0].end)
     wanted = _wants_them_equal(flow) or (not asked_for and _in_a_function_of_its_own(flow, runs[0], shared))

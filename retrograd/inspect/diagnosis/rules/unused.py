@@ -153,7 +153,7 @@ def _set_aside(flow: Flow) -> set[int]:
 def _end_of(flow: Flow, leaf: int) -> _End:
     """Follow the values of a leaf to the last call with a name, and examine what the program did with that name."""
     made = {row for tensor in flow.descendants([leaf]).tensors for row in flow.made_in.get(tensor, ())}
-    last = flow.runs[-1].begin if flow.runs else len(flow.events)  # what comes after it is only looked at
+    last = flow.runs[-1].begin if flow.runs else len(flow.events)  # what comes after it is only evaluated
     reached = sorted(row for row in made if row < last and (flow.has_node(row) or _kept_cut(flow, row)))
     if any(map(flow.has_node, reached)):  # then what an evaluation computed means nothing
         reached = [row for row in reached if flow.has_node(row) or flow.events[row].data.get("grad")]

@@ -60,7 +60,7 @@ class Outline:
         edges = range(snapshot.edge_count)
         self._edges = Adjacency(self._count, snapshot.edge_source, edges)
         self._targets, self._outputs = snapshot.edge_target, snapshot.edge_output_nr
-        # How far below a node the graph goes on: its rank in the graph with all edges turned round.
+        # How far below a node the graph continues: its rank in the graph with all edges turned round.
         self._heights = longest_path_ranks(self._count, snapshot.edge_target, snapshot.edge_source)
         self._placed = bytearray(self._count)
 

@@ -18,7 +18,7 @@ from .connect import connect
 # Gradients of several parameters in one array, so that few large reductions replace many small ones.
 #
 # Behind the gradients the array has one entry per parameter that says whether this rank had a gradient for it; the
-# sum of those entries tells every rank on how many ranks it had one, without a message of its own.
+# sum of those entries shows every rank on how many ranks it had one, without another message.
 
 Named = tuple[str, Any]
 """A parameter with its name."""

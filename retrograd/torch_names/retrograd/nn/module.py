@@ -26,7 +26,7 @@ def _take_in(module: Module, table: str, name: str, value: Any) -> None:
     for other in ("_buffers", "_parameters", "_modules"):
         if other != table:
             module.__dict__.get(other, {}).pop(name, None)
-    if table == "_parameters":  # which a subclass may have written anew
+    if table == "_parameters":  # which a subclass may override
         module.register_parameter(name, value)
     else:
         known[name] = value

@@ -320,7 +320,7 @@ def _fill_row(value: Any) -> Any:
 def fill(input: Any, value: Any) -> Any:  # noqa: A002
     """One value in the shape and dtype of ``input``."""
     made = _fill_row(value)(input, value)
-    if isinstance(made._array, np.ndarray):  # one element that stands for all
+    if isinstance(made._array, np.ndarray):  # one element that represents all
         whole = np.empty_like(input._array)
         whole[...] = made._array
         set_array(made, whole)

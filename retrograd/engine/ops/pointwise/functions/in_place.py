@@ -17,7 +17,7 @@ from ....core.registry import OPS
 from ....table.public import FUNCTIONS, check_tensor, public
 from .arithmetic import operand_of
 
-# In-place forms that are no rows' own: of comparisons, and of `abs`.
+# In-place forms without rows: of comparisons, and of `abs`.
 
 
 def _comparison_in_place(name: str) -> None:

@@ -130,7 +130,7 @@ def _step(flow: Flow, run: Run) -> int:
     return [one.number for one in flow.runs if one.source == run.source].index(run.number)
 
 
-# Hooks of the program that hand on a NaN or an infinity in place of the finite gradient that they were given.
+# Hooks of the program that replace a finite gradient by one with a NaN or an infinity.
 
 _OF_MODULES = "BackwardHookFunctionBackward"
 """The node that runs the full backward hooks of a module."""

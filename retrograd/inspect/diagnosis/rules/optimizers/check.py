@@ -189,7 +189,7 @@ def _exchanged(flow: Flow) -> set[int]:
 def _goes_on(flow: Flow, leaf: int) -> bool:
     """Whether a leaf outside any module receives gradients in several steps, as only trained ones do."""
     arrivals = flow.accumulated[leaf]
-    trained = flow.optimizer_steps[-1] > arrivals[0]  # what only gets gradients after the training is looked at
+    trained = flow.optimizer_steps[-1] > arrivals[0]  # what only gets gradients after the training is inspected
     return trained and flow.spelling.has_name(leaf) and flow.stepped_between(arrivals[0], arrivals[-1])
 
 

@@ -42,7 +42,7 @@ def find(flow: Flow) -> Iterator[Case]:
     held = _trained(flow)
     data = _coordinates(flow) - held
     depends = Dependence(flow, lambda leaf: 0 if leaf in data else _TRAINED if leaf in held else _OTHER)
-    known = bool(flow.optimized)  # of what is trained; a look at some .grad tells less
+    known = bool(flow.optimized)  # which leaves are trained; a read of some .grad shows less
     for runs, calls in steps_of(flow):
         for run in runs:
             compared = (row for row in flow.reached_by(run).calls if _compares_results(flow, row))

@@ -81,7 +81,7 @@ class Outline:
                     _follow(ends[place], ends, numbers)
                 if len(ends) != behind:
                     return None
-        except (AttributeError, IndexError):  # no node stands there
+        except (AttributeError, IndexError):  # there is no node
             return None
         found = dict.fromkeys(ends)
         found.pop(None, None)
@@ -248,7 +248,7 @@ class Repeats:
             for row, number in zip(seen.others, numbers, strict=True):
                 found[row] = number
             sources, scopes, calls = origins.find(found)
-            for row in seen.leaves:  # a parameter stands in its module, whoever uses it
+            for row in seen.leaves:  # a parameter belongs to its module, wherever it is used
                 scopes[row] = seen.snapshot.scope[row]
             if (sources, scopes, calls) != (seen.snapshot.source, seen.snapshot.scope, seen.snapshot.call):
                 return False

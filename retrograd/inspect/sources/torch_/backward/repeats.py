@@ -173,7 +173,7 @@ class _Seen:
         raw = Graph(seq=_spread(found, self.numbered, len(order), 0))
         add_origins(raw, origins)
         snapshot.cuts = raw.cuts
-        for row, _ in self.leaves:  # a parameter stands in its module, whoever uses it
+        for row, _ in self.leaves:  # a parameter belongs to its module, wherever it is used
             raw.scope[row] = mine.scope[row]
         snapshot.source = mine.source if raw.source == mine.source else raw.source
         snapshot.scope = mine.scope if raw.scope == mine.scope else raw.scope

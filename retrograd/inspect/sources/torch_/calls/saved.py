@@ -74,7 +74,7 @@ def _kept_by(node: Any) -> Iterator[Any]:
             for one in value if isinstance(value, (tuple, list)) else (value,):
                 if (held := getattr(one, "data", None)) is not None:
                     yield held
-        except Exception as failure:  # what was freed cannot be looked at
+        except Exception as failure:  # what was freed cannot be read
             reraise_from_handler(failure)
 
 

@@ -134,7 +134,7 @@ class GradientFigures:
                     flush(place.group)
                 copy(base + place.offset, address, place.size)
                 there[place.slot] = key
-            except Exception as problem:  # what goes wrong is no business of the program
+            except Exception as problem:  # a failure must not reach the program
                 note_problem(problem)
 
         return take

@@ -109,7 +109,7 @@ class BackwardCalls:
         marks.gap(private().sequence_number(), marks.line)
         nested = bool(here.outer)
         writers = [RunWriter(watch, roots, asked, marks, nested=nested) for watch in self._watches.seeing()]
-        with collector_paused():  # also until what was looked at is gone again
+        with collector_paused():  # also until what was read is freed again
             for writer in writers:
                 unseen(writer.begin, frame)
                 if writer.watch.level == "full":

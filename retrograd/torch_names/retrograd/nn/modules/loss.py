@@ -47,7 +47,7 @@ class _WeightedLoss(_Loss):
 
 _REDUCTION = [Argument(name, Argument.POSITIONAL_OR_KEYWORD, default=None) for name in ("size_average", "reduce")]
 _REDUCTION.append(Argument("reduction", Argument.POSITIONAL_OR_KEYWORD, default="mean"))
-# What losses that programs write on these bases hand on to them.
+# Arguments that losses derived from these bases pass on to them.
 _Loss._signature = Signature(_REDUCTION)
 _WeightedLoss._signature = Signature([_REDUCTION[0].replace(name="weight"), *_REDUCTION])
 
