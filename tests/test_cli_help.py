@@ -62,7 +62,7 @@ def test_outputs_are_explained_in_the_same_words(command: str) -> None:
 
     assert output.startswith("FILE Write FILE")
     assert "- is standard output" in output
-    assert "whatever FILE's suffix" in form
+    assert "overriding FILE's suffix" in form
     if command in DRAWING:
         named = form.partition("suffix: ")[2].rstrip(".").split(", ")
         own = {"diff": ["text"], "render": list(exports())}

@@ -49,7 +49,7 @@ for _ in range(4):
     opt.step()
 """,
         ("nondifferentiable", 7, "multinomial"),
-        "its probability",
+        "its own probability",
     ),
 }
 """Right programs, or such as nobody can explain: what is certain in them, and the reason that is shown."""

@@ -266,7 +266,7 @@ def test_other_schema() -> None:
         (b"[" * 200_000, "nested too deeply"),
         (b'{"schema": 1}', "no recording of retrograd"),
         (b'{"schema": 1, "events": []}', "'script' is missing"),
-        (b'{"schema": 1' + b"0" * 5000 + b"}", "no recording"),
+        (b'{"schema": 1' + b"0" * 5000 + b"}", "not a recording"),
     ],
 )
 def test_no_recording(content: bytes, said: str) -> None:

@@ -76,7 +76,7 @@ def test_says_which_figures_were_not_taken() -> None:
         made.measures[name] = [None] * len(made)
     (sentence,) = statistics(made).missing
 
-    assert "were not taken in this run" in sentence
+    assert "were not recorded in this pass" in sentence
     assert "--all-figures" in sentence
 
 

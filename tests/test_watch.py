@@ -154,7 +154,7 @@ def test_file_reads_as_it_was_written(tmp_path: Path) -> None:
         load_run(str(tmp_path / "cut.json"))
     with pytest.raises(RecordingError, match="schema 99"):
         decoded({**json.loads(encoded(read)), "schema": 99}, "run.json")
-    with pytest.raises(RecordingError, match="no watched run"):
+    with pytest.raises(RecordingError, match="not a watched run"):
         decoded({"schema": 1}, "run.json")
 
 
