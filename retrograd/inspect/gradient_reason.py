@@ -172,7 +172,7 @@ class _Seen:
     # -- None
     def _none(self, head: str, gradient: Gradient) -> tuple[str, tuple[str, ...]]:
         """Return the answer for a gradient that is None: the reason, and the calls on the tensor's path."""
-        rows, reached = self._way_forward()
+        rows, reached = self._path_forward()
         path = tuple(_event_text(self.flow.events[row]) for row in rows)
         cut = next((row for row in rows if self.flow.events[row].kind == "cut"), None)
         if _basic(gradient):
@@ -246,7 +246,7 @@ class _Seen:
             return None
         return explanation(self.flow.recording)
 
-    def _way_forward(self) -> tuple[list[int], bool]:
+    def _path_forward(self) -> tuple[list[int], bool]:
         """Return the events of the calls on the path from the tensor to a root, or until the path ends."""
         flow = self.flow
         roots = {root for event in flow.events if event.kind == "backward" for root in event.data.get("roots", ())}

@@ -171,14 +171,14 @@ def _elsewhere(applied: Applied, spread: bool) -> Verdict | None:
     arrays = applied.point()
     given = [np.ones_like(one) for one in applied.values(arrays)]
     usual = applied.products(arrays, given)
-    if spread and not _alike(usual, applied.products_of_sum(arrays)):
+    if spread and not _are_equal(usual, applied.products_of_sum(arrays)):
         return Verdict(0, 1.0, reason="spread")
-    if applied.is_random(arrays) and not _alike(usual, applied.products(arrays, given, later=True)):
+    if applied.is_random(arrays) and not _are_equal(usual, applied.products(arrays, given, later=True)):
         return Verdict(0, 1.0, reason="drawn")
     return None
 
 
-def _alike(one: list[Array | None], other: list[Array | None]) -> bool:
+def _are_equal(one: list[Array | None], other: list[Array | None]) -> bool:
     """Whether two lists of gradients are equal up to rounding."""
     pairs = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
     return all(np.allclose(a, b, rtol=1e-4, atol=1e-7, equal_nan=True) for a, b in pairs)

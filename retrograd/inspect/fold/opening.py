@@ -110,7 +110,7 @@ def expand(folded: Folded, chosen: Opening, paths: Iterable[str]) -> None:
             continue
         numbers = _named(folded, path)
         for number in numbers:
-            _open_way(folded, chosen, number)
+            _open_ancestors(folded, chosen, number)
 
 
 def open_at(folded: Folded, chosen: Opening, nodes: Iterable[int]) -> None:
@@ -137,7 +137,7 @@ def _named(folded: Folded, path: str) -> list[int]:
     return found
 
 
-def _open_way(folded: Folded, chosen: Opening, number: int) -> None:
+def _open_ancestors(folded: Folded, chosen: Opening, number: int) -> None:
     """Open a scope and its ancestors; a repeat shows all its blocks if another than its first is meant."""
     inner = -1
     for outer in folded.above(number):

@@ -130,7 +130,7 @@ def _runs(items: list[Item], known: np.ndarray, signatures: Signatures, kind: st
     for candidate in followed(candidates):
         if taken[candidate.start : candidate.start + candidate.period * candidate.rounds].any():
             continue
-        run = _alike(items, candidate, signatures)
+        run = _with_equal_edges(items, candidate, signatures)
         if run.rounds >= _fewest(items, run, kind):
             taken[run.start : run.start + run.period * run.rounds] = True
             found.append(run)
@@ -155,7 +155,7 @@ def _periodic(known: np.ndarray, period: int) -> list[Run]:
     return found
 
 
-def _alike(items: list[Item], run: Run, signatures: Signatures) -> Run:
+def _with_equal_edges(items: list[Item], run: Run, signatures: Signatures) -> Run:
     """Return the longest part of a run whose blocks have equal inner edges."""
     if run.period == 1:
         return run  # the signature of a scope knows its edges, and an atom has none

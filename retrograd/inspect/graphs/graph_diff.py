@@ -227,7 +227,7 @@ def changes_text(changes: Sequence[Change]) -> list[str]:
     return said
 
 
-def figures_differ(before: float | None, after: float | None, tolerance: float) -> bool:
+def statistics_differ(before: float | None, after: float | None, tolerance: float) -> bool:
     """Whether two statistics differ by more than the tolerance; NaN equals NaN, unknown equals only unknown."""
     if before is None or after is None:
         return before is not after
@@ -257,7 +257,7 @@ def _measure_changes(
         was, now = before.measures[name][left], after.measures[name][right]
         if name in SAMPLED and (was is None or now is None):
             continue
-        if was != now and figures_differ(was, now, tolerance):
+        if was != now and statistics_differ(was, now, tolerance):
             yield Change(name, was, now)
 
 

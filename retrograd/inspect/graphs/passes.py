@@ -31,7 +31,7 @@ class Times(NamedTuple):
 def times_over_passes(snapshots: Sequence[Graph], number: int) -> Times | None:
     """Return the times of a graph's nodes over all passes of equal graphs, None if these are too few."""
     wanted = snapshots[number]
-    alike = [one for one in snapshots if _is_alike(one, wanted) and "time_us" in one.measures]
+    alike = [one for one in snapshots if _is_equal(one, wanted) and "time_us" in one.measures]
     if len(alike) < _FEWEST:
         return None
     columns = [one.measures["time_us"] for one in alike[-_MOST:]]
@@ -43,7 +43,7 @@ def times_over_passes(snapshots: Sequence[Graph], number: int) -> Times | None:
     return Times(len(columns), median, low, high)
 
 
-def _is_alike(one: Graph, other: Graph) -> bool:
+def _is_equal(one: Graph, other: Graph) -> bool:
     """Whether two graphs have the same nodes, like the steps of a loop."""
     return one is other or (one.op == other.op and one.shape == other.shape and one.edge_target == other.edge_target)
 

@@ -151,9 +151,9 @@ def routes(net: Net, sheet: Sheet, label_widths: Sequence[float]) -> list[list[P
     for edge, path in followed(enumerate(paths)):
         source, target = path[0], path[-1]
         if edge in in_lane:
-            drawn.append(curve(_lane_way(sheet, path, net.edge_output_nr[edge], starts[edge], ends[edge])))
+            drawn.append(curve(_lane_path(sheet, path, net.edge_output_nr[edge], starts[edge], ends[edge])))
         elif len(path) > 2 or source in rows or target in rows or pages[ranks[source]] != pages[ranks[target]]:
-            drawn.append(curve(_layer_way(sheet, path, net.edge_output_nr[edge], starts[edge], ends[edge])))
+            drawn.append(curve(_layer_path(sheet, path, net.edge_output_nr[edge], starts[edge], ends[edge])))
         else:
             drawn.append(_next_layer(sheet, source, target, starts[edge], ends[edge]))
     return drawn
@@ -252,7 +252,7 @@ def _grouped(ends: list[int]) -> dict[int, list[int]]:
     return groups
 
 
-def _layer_way(sheet: Sheet, path: list[int], number: int, start: float, end: float) -> list[Point]:
+def _layer_path(sheet: Sheet, path: list[int], number: int, start: float, end: float) -> list[Point]:
     """Return the way points of an edge that runs from layer to layer."""
     bands, ranks, centres = sheet.bands, sheet.layered.ranks, sheet.centres
     way = sheet.exit(path[0], start)
@@ -281,7 +281,7 @@ def _page_turn(sheet: Sheet, upper: int, key: tuple[str, int, int], x0: float, x
     return [(x0, bottom), (lane, bottom), (lane, top), (x1, top)]
 
 
-def _lane_way(sheet: Sheet, path: list[int], number: int, start: float, end: float) -> list[Point]:
+def _lane_path(sheet: Sheet, path: list[int], number: int, start: float, end: float) -> list[Point]:
     """Return the way points of an edge that runs beside the drawing."""
     source, target = path
     bands, ranks = sheet.bands, sheet.layered.ranks

@@ -277,12 +277,12 @@ def silent(drift: Drift) -> Cause | None:
     line = backward_line(one.events[:row]) or one.events[row].source
     if not any(each.sends for each in drift.replicas) or all(_shared_once(each, drift) for each in drift.replicas):
         return drift.cause("not reduced", line)
-    if any(any(_meets(each)) for each in drift.replicas):
+    if any(any(_sent_tensors(each)) for each in drift.replicas):
         return None
     return drift.cause("trained apart", line)
 
 
-def _meets(one: Replica) -> Iterator[bool]:
+def _sent_tensors(one: Replica) -> Iterator[bool]:
     """Yield for each sent tensor whether a rank sends it between its steps, or sends its parameters then."""
     tensors = one.run.recording.tensors
     held = [tensors[one.numbers[name]] for name in one.held]

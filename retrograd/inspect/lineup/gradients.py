@@ -9,7 +9,7 @@ from typing import Any
 
 from ..graphs.align import plain_name
 from ..graphs.columns import Plain
-from ..graphs.graph_diff import figures_differ
+from ..graphs.graph_diff import statistics_differ
 from .run import Place, Run, Step, all_leaves, knows_order, leaves
 
 _COUNTS = ("nan_count", "inf_count", "out_nan_count", "out_inf_count")
@@ -177,7 +177,7 @@ def _rows(tables: list[dict[str, float]]) -> dict[str, tuple[float, ...]]:
 
 def _apart(rows: dict[str, tuple[float, ...]], tolerance: float) -> list[str]:
     """Return the parameters whose norms differ between runs."""
-    return [name for name, row in rows.items() if any(figures_differ(row[0], one, tolerance) for one in row)]
+    return [name for name, row in rows.items() if any(statistics_differ(row[0], one, tolerance) for one in row)]
 
 
 def node_norms(step: Step) -> dict[str, float]:

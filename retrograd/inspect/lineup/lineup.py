@@ -217,7 +217,7 @@ def _first_pair(
     last = None
     for step, pair in islice(enumerate(zip(before.steps, after.steps, strict=False)), first, None):
         left, right = pair[0].snapshot, pair[1].snapshot
-        if left is None or right is None or _alike(left, right):
+        if left is None or right is None or _are_equal(left, right):
             continue
         graphs = diff_graphs(left, right, tolerance)
         if graphs or (diverged is not None and diverged.step == step):
@@ -226,7 +226,7 @@ def _first_pair(
     return last or (None, None)
 
 
-def _alike(left: Graph, right: Graph) -> bool:
+def _are_equal(left: Graph, right: Graph) -> bool:
     """Whether two graphs are equal in everything except times."""
     columns = (column for column in (*NODE_COLUMNS, *EDGE_COLUMNS, "roots") if column not in ("source", "scope"))
     return all(getattr(left, column) == getattr(right, column) for column in columns) and all(

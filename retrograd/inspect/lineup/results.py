@@ -8,7 +8,7 @@ from itertools import compress, repeat, zip_longest
 from typing import Any
 
 from ..graphs.columns import Plain
-from ..graphs.graph_diff import figures_differ
+from ..graphs.graph_diff import statistics_differ
 from ..program.places import SourceLine
 from ..recording.events import Event, Recording
 
@@ -81,7 +81,7 @@ def _same(one: Any, other: Any, tolerance: float) -> bool:
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(map(_same, one, other, repeat(tolerance)))
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
-        return not figures_differ(one, other, tolerance)
+        return not statistics_differ(one, other, tolerance)
     return bool(one == other)
 
 

@@ -63,7 +63,9 @@ class StepEffects:
             "without": [place for place, state in enumerate(states) if state == "none"],
             "zero": [place for place, state in enumerate(states) if state == "zero"],
         }
-        alike = [place for place, one in enumerate(self._reader.values(parameters)) if one is not None and _alike(one)]
+        alike = [
+            place for place, one in enumerate(self._reader.values(parameters)) if one is not None and _equal_rows(one)
+        ]
         return {**found, "alike": alike} if alike else found
 
     def begin(self, optimizer: int, parameters: Sequence[Any]) -> None:
@@ -110,7 +112,7 @@ def sum_of(memory: Array) -> Hashable:
     return int(np.add.reduce(words)), zlib.crc32(memory[words.size * 8 :].data)
 
 
-def _alike(array: Array) -> bool:
+def _equal_rows(array: Array) -> bool:
     """Whether an array has several rows of several entries, all equal up to rounding."""
     if array.ndim < 2 or len(array) < 2 or array[0].size < 2:
         return False

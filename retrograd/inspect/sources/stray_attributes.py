@@ -71,10 +71,10 @@ def strays_of(modules: list[tuple[str, Any]]) -> Iterator[Stray]:
 def _switches(holder: Any) -> Iterator[tuple[str, bool]]:
     """Yield an object's own attributes that are named like the switch of a tensor."""
     for name, value in attributes_of(holder).items():
-        if isinstance(value, bool) and isinstance(name, str) and _is_alike(name):
+        if isinstance(value, bool) and isinstance(name, str) and _is_equal(name):
             yield name, value
 
 
 @cache
-def _is_alike(name: str) -> bool:
+def _is_equal(name: str) -> bool:
     return abs(len(name) - len(_SWITCH)) <= 5 and SequenceMatcher(None, name, _SWITCH).ratio() >= _ALIKE

@@ -7,7 +7,7 @@ from ...recording.events import Event
 from .flow import Flow
 
 
-def hangs_on(hook: Event) -> str:
+def target_kind(hook: Event) -> str:
     """Return the kind of object that a hook is registered on: ``tensor``, ``node``, ``module``, ``post-accumulate``."""
     return hook.op
 

@@ -45,7 +45,7 @@ class Step:
         """Whether it finds a nonzero gradient, as far as recorded."""
         return leaf not in self.event.data.get("without", ()) and leaf not in self.event.data.get("zero", ())
 
-    def finds_alike(self, leaf: int) -> bool:
+    def finds_same(self, leaf: int) -> bool:
         """Whether all rows of a leaf were equal when it began."""
         return leaf in self.event.data.get("alike", ())
 

@@ -139,7 +139,7 @@ def takes_itself_as_target(flow: Flow, target: int, prediction: int, row: int, c
         return False
     if trained_otherwise(flow, theirs, row, calls) and not _is_sharpened(flow, target, prediction, row):
         return False
-    return alike(flow, mine, theirs, leaves) and not also_the_other_way(flow, mine, theirs, calls)
+    return alike(flow, mine, theirs, leaves) and not also_exchanged(flow, mine, theirs, calls)
 
 
 def _is_sharpened(flow: Flow, target: int, prediction: int, row: int) -> bool:
@@ -186,7 +186,7 @@ def made_by(flow: Flow, tensor: int, row: int, *traits: Trait) -> bool:
     return made is not None and flow.does(made, *traits)
 
 
-def also_the_other_way(flow: Flow, mine: Reached, theirs: Reached, calls: set[int]) -> bool:
+def also_exchanged(flow: Flow, mine: Reached, theirs: Reached, calls: set[int]) -> bool:
     """Whether an equal loss of the same step compares the two in exchanged roles."""
     for call in calls:
         operands = flow.inputs(call)[:2]
@@ -322,7 +322,7 @@ def teaches_its_reader(flow: Flow, target: int, prediction: int, row: int, calls
         return False
     if not soft:
         return compared_with_data(flow, target, calls)
-    if also_the_other_way(flow, mine, theirs, calls):
+    if also_exchanged(flow, mine, theirs, calls):
         return False
     return any(_is_labelled(flow, one, calls) for one in (target, *_scores(flow, target, row)))
 

@@ -228,7 +228,7 @@ def used_again(flow: Flow, leaf: int, run: Run | None) -> Again | None:
     """Return the one parameter like an unused one, of the same module, that a run's graph takes at two lines."""
     calls = flow.reached_by(run).calls if run is not None else set()
     found = []
-    for one in _alike(flow, leaf):
+    for one in _same_shape(flow, leaf):
         rows = sorted(calls.intersection(flow.used_in.get(one, ())))
         lines = list(dict.fromkeys(source for row in rows if (source := flow.events[row].source) is not None))
         if len(lines) > 1 and lines[0].function == lines[-1].function:
@@ -236,7 +236,7 @@ def used_again(flow: Flow, leaf: int, run: Run | None) -> Again | None:
     return found[0] if len(found) == 1 else None
 
 
-def _alike(flow: Flow, leaf: int) -> list[int]:
+def _same_shape(flow: Flow, leaf: int) -> list[int]:
     """Return other parameters with the shape of a leaf: of its module, or like ``fc1.weight``."""
     found: list[int] = []
     for _, event in flow.of_kind("module"):

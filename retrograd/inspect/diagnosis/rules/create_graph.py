@@ -44,7 +44,7 @@ def find(flow: Flow) -> Iterator[Case]:
         if case is not None:
             reported.add(source)
             yield case
-    yield from _taken_in_vain(flow)
+    yield from _unused_gradients(flow)
 
 
 def _case_of(flow: Flow, gradients: list[int], row: int) -> Case | None:
@@ -229,7 +229,7 @@ def _with_graph(line: str) -> str:
     return fix.replace(", retain_graph=True", "") or "torch.autograd.grad(..., create_graph=True)"
 
 
-def _taken_in_vain(flow: Flow) -> Iterator[Case]:
+def _unused_gradients(flow: Flow) -> Iterator[Case]:
     """Yield a case for each backward, without create_graph, whose ``.grad`` enters another loss as a constant."""
     by_line: dict[SourceLine | None, list[TakenGradient]] = {}
     for taken in taken_gradients(flow):

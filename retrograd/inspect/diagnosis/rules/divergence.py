@@ -47,7 +47,7 @@ def _ranks(flow: Flow) -> Iterator[Case]:
             alike = _first_copies(flow) if one and other and one.isdisjoint(other) else {}
             one, other = ({alike.get(leaf, leaf) for leaf in side} for side in (one, other))
             common = bool(fresh or one & other)
-            if common and _parted(flow, (first, second), one, other) and not _updated(flow, one | other, first, second):
+            if common and _differ(flow, (first, second), one, other) and not _updated(flow, one | other, first, second):
                 yield _rank_case(flow, (first, second), one - other, other - one, alike)
                 return
 
@@ -69,7 +69,7 @@ def _first_copies(flow: Flow) -> dict[int, int]:
     return found
 
 
-def _parted(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]) -> bool:
+def _differ(flow: Flow, runs: tuple[Run, Run], one: set[int], other: set[int]) -> bool:
     """Whether two steps, each with its own forward pass, train different leaves."""
     if one == other or flow.reached_by(runs[0]).calls & flow.reached_by(runs[1]).calls:
         return False

@@ -18,7 +18,7 @@ def find(flow: Flow) -> Iterator[Case]:
     found = []
     for leaf in flow.accumulated:
         steps = flow.ledger.steps_of.get(leaf, [])
-        if not all(step.finds_alike(leaf) for step in steps):
+        if not all(step.finds_same(leaf) for step in steps):
             continue
         moved = [
             step
@@ -51,7 +51,7 @@ def _begins_constant(flow: Flow, leaf: int) -> bool:
     row = flow.last_producer(leaf, flow.runs[0].begin)
     ranges = [] if row is None else flow.events[row].data.get("range") or []
     low, high = ranges[0] if ranges and ranges[0] else (0.0, 1.0)
-    return bool(steps) and steps[0].finds_alike(leaf) and low == high != 0.0
+    return bool(steps) and steps[0].finds_same(leaf) and low == high != 0.0
 
 
 def _begun_case(flow: Flow, leaves: list[int]) -> Case:

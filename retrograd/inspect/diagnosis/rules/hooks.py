@@ -8,7 +8,7 @@ from ...program.places import SourceLine
 from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
-from ..facts.hooks import hangs_on, hook_that_failed, is_code_of
+from ..facts.hooks import hook_that_failed, is_code_of, target_kind
 from ..text.phrases import OVERLAPPING
 from ..text.spelling import is_name, out_of_place, receiver
 from ..text.words import at, counted, function_name, times
@@ -92,7 +92,7 @@ def _hung_on(flow: Flow, event: Event) -> str:
     if tensor is not None:
         spelled = "" if flow.spelling.has_name(tensor) else receiver(flow.spelling.text(event.source), "register_hook")
         return spelled if is_name(spelled) else flow.name(tensor, event.source)
-    return f"the {event.data.get('type') or 'module'} module" if hangs_on(event) == "module" else "a node"
+    return f"the {event.data.get('type') or 'module'} module" if target_kind(event) == "module" else "a node"
 
 
 def _mutating(flow: Flow) -> Iterator[Case]:
@@ -108,7 +108,7 @@ def _mutating(flow: Flow) -> Iterator[Case]:
         hook = function_name(event.data.get("hook") or began.data.get("hook")) or "a hook"
         write = _write_of(flow, row, began)
         source = write.source if write is not None else began.source or event.source
-        if hangs_on(event) == "post-accumulate" or source in reported:
+        if target_kind(event) == "post-accumulate" or source in reported:
             continue
         reported.add(source)
         name = _hung_on(flow, began)
@@ -169,7 +169,7 @@ def _silent(flow: Flow) -> Iterator[Case]:
     ran, removed = _ran(flow), _removed(flow)
     lines: dict[object, list[tuple[int, Event]]] = {}
     for row, event in flow.of_kind("hook", action="registered"):
-        if hangs_on(event) != "module":  # a package's line is one, from wherever the program calls for it
+        if target_kind(event) != "module":  # a package's line is one, from wherever the program calls for it
             lines.setdefault((event.source and event.source.inside) or event.source, []).append((row, event))
     for hung in lines.values():
         if any(event.data.get("handle") in ran for _, event in hung):

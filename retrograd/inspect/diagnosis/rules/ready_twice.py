@@ -9,7 +9,7 @@ from ...program.places import SourceLine
 from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
-from ..facts.hooks import hangs_on, hook_that_failed
+from ..facts.hooks import hook_that_failed, target_kind
 from ..facts.nodes import checkpoint_around
 from ..facts.runs import Run
 from ..text.words import at, function_name, named, times
@@ -42,7 +42,7 @@ def _hooks_fired(flow: Flow) -> dict[int, list[int]]:
     fired: dict[int, list[int]] = {}
     for row, event in flow.of_kind("hook", action="registered"):
         leaf = event.data.get("tensor")
-        if hangs_on(event) == "post-accumulate" and leaf is not None:
+        if target_kind(event) == "post-accumulate" and leaf is not None:
             ran = [later for later, _ in flow.of_kind("hook", action="ran", handle=event.data.get("handle", -1))]
             arrived = [arrival for arrival in flow.accumulated.get(leaf, ()) if arrival > row]
             fired[leaf] = max(arrived, ran, key=len)  # of nested passes only hooks are recorded
@@ -83,7 +83,7 @@ def _refused(flow: Flow) -> Iterator[Case]:
     A reducer of one's own does that, which takes the first gradient for the whole one.
     """
     began = hook_that_failed(flow) or _last_that_ran(flow)
-    on_arrival = began is not None and hangs_on(began) == "tensor"
+    on_arrival = began is not None and target_kind(began) == "tensor"
     fired = {} if began is None else _tensor_hooks_fired(flow) if on_arrival else _hooks_fired(flow)
     leaf, rows = max(fired.items(), key=lambda one: one[1][-1:], default=(None, []))
     steps = flow.optimizer_steps
@@ -114,7 +114,7 @@ def _tensor_hooks_fired(flow: Flow) -> dict[int, list[int]]:
     fired: dict[int, list[int]] = {}
     for row, event in flow.of_kind("hook", action="ran"):
         leaf = event.data.get("tensor")
-        if hangs_on(event) == "tensor" and leaf is not None and flow.is_leaf(leaf):
+        if target_kind(event) == "tensor" and leaf is not None and flow.is_leaf(leaf):
             fired.setdefault(leaf, []).append(row)
     return fired
 
@@ -126,11 +126,11 @@ def _last_that_ran(flow: Flow) -> Event | None:
         return None
     last = flow.events[failed.end - 1]
     made = flow.of_kind("hook", action="registered", tensor=last.data.get("tensor", -1))
-    hooks = [event for _, event in made if hangs_on(event) == "post-accumulate"]
+    hooks = [event for _, event in made if target_kind(event) == "post-accumulate"]
     if hooks and last.kind in ("accumulate", "hook"):
         return hooks[-1]
     ran = [event for row, event in flow.of_kind("hook", action="ran") if failed.begin < row < failed.end]
-    before = ran[-1].data.get("handle", -1) if ran and hangs_on(ran[-1]) == "tensor" else -1
+    before = ran[-1].data.get("handle", -1) if ran and target_kind(ran[-1]) == "tensor" else -1
     return next((event for _, event in flow.of_kind("hook", action="registered", handle=before)), None)
 
 

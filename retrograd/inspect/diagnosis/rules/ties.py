@@ -22,7 +22,7 @@ def find(flow: Flow) -> Iterator[Case]:
             original = _original(flow, leaf, set(leaves), flow.reached_by(run).calls)
             if original is not None:
                 yield _case(flow, original, leaf)
-        yield from _parted(flow, leaves)
+        yield from _separated(flow, leaves)
         if leaves:
             return
 
@@ -49,7 +49,7 @@ def _original(flow: Flow, leaf: int, leaves: set[int], calls: set[int]) -> int |
         seen.add(tensor)
 
 
-def _parted(flow: Flow, leaves: list[int]) -> Iterator[Case]:
+def _separated(flow: Flow, leaves: list[int]) -> Iterator[Case]:
     """Yield a case for each leaf that one line made two of, while it made one each of most others.
 
     As ``to_empty`` does with what two modules share; who copies a module several times makes as many of each.
@@ -64,7 +64,7 @@ def _parted(flow: Flow, leaves: list[int]) -> Iterator[Case]:
     for line, originals in lines.items():
         parted = [(one, made) for one, made in originals.items() if len(made) > 1]
         if line is not None and 2 * len(parted) < len(originals):
-            yield from (_parted_case(flow, line, one, made) for one, made in parted)
+            yield from (_separated_case(flow, line, one, made) for one, made in parted)
 
 
 def _made_like(flow: Flow, leaf: int) -> int | None:
@@ -78,7 +78,7 @@ def _made_like(flow: Flow, leaf: int) -> int | None:
     return made if len(of) == 1 and of[0] != leaf and flow.trainable(of) else None
 
 
-def _parted_case(flow: Flow, line: SourceLine, original: int, made: list[int]) -> Case:
+def _separated_case(flow: Flow, line: SourceLine, original: int, made: list[int]) -> Case:
     """Return the case of leaves that were one."""
     names = list(map(flow.name, made))
     was = flow.name(original) if flow.spelling.has_name(original) else "one parameter"

@@ -137,14 +137,14 @@ def folded_tree(snapshot: Graph, options: RenderOptions, step: int = 0, known: R
     open_trees = [Tree(headline, guide_style="dim", highlight=False)]
     if known and known.sentence:
         open_trees[0].add(Text(known.sentence, style="bold red"))
-    ways, colours = _ways(made, shown), scale(made.seen, options.color_by)
+    outgoing, colours = _outgoing_edges(made, shown), scale(made.seen, options.color_by)
     for what, number in outline(made.view, shown):
         if what == "close":
             open_trees.pop()
         elif what == "open":
             open_trees.append(open_trees[-1].add(_frame_text(made, number)))
         else:
-            row = open_trees[-1].add(_box_text(made, number, ways[number], colours))
+            row = open_trees[-1].add(_box_text(made, number, outgoing[number], colours))
             for note in made.notes.get(number, []):
                 row.add(note_text(note))
     hidden = len(snapshot) - made.nodes_within(keep)
@@ -161,16 +161,16 @@ def _reading_order(made: Scene, count: int) -> list[int]:
     return sorted(first, key=lambda box: place[made.view.boxes[box].begin], reverse=made.is_forward)
 
 
-def _ways(made: Scene, shown: list[int]) -> list[list[int]]:
+def _outgoing_edges(made: Scene, shown: list[int]) -> list[list[int]]:
     """Return the outgoing edges of each box, unless there is only one and it leads to the row below."""
-    ways: list[list[int]] = [[] for _ in made.view.boxes]
+    outgoing: list[list[int]] = [[] for _ in made.view.boxes]
     for edge, source in enumerate(made.seen.edge_source):
-        ways[source].append(edge)
+        outgoing[source].append(edge)
     targets = made.seen.edge_target
     below = dict(pairwise(shown))
     return [
         [] if [targets[edge] for edge in edges] == [below.get(box)] and not made.is_cut(edges[0]) else edges
-        for box, edges in enumerate(ways)
+        for box, edges in enumerate(outgoing)
     ]
 
 
@@ -200,7 +200,7 @@ def _box_text(made: Scene, box: int, ways: list[int], colours: Scale) -> Text:
     value = colours.text(colours.values[box]) if colours.values else ""
     text.append(f"  {colours.title} {value}" if value else "", style="yellow")
     if ways:
-        text.append("  → " + ", ".join(_way_text(made, edge) for edge in ways), style="dim")
+        text.append("  → " + ", ".join(_target_text(made, edge) for edge in ways), style="dim")
     return text
 
 
@@ -211,7 +211,7 @@ def note_text(note: Note) -> Text:
     return Text(f"{note.sign} {labels.clean(note.text)}", style="bold red")
 
 
-def _way_text(made: Scene, edge: int) -> str:
+def _target_text(made: Scene, edge: int) -> str:
     """Return the target of an edge: its id, with the output it enters if that is not the first."""
     seen = made.seen
     target, number = seen.edge_target[edge], seen.edge_output_nr[edge]

@@ -187,7 +187,7 @@ class Watching:
         """Return the number of a known tensor's memory."""
         return self.sink.tensors.memory(memory_of(t._array))
 
-    def describe_anew(self, t: TensorBase) -> None:
+    def describe_again(self, t: TensorBase) -> None:
         """Update the facts of a tensor that got other memory."""
         memory, layout = t._array, None
         if memory.base is not None:

@@ -27,7 +27,7 @@ from .cut_words import (
     replacing_hook,
     what_cut,
 )
-from .functions import lost_in_functions, zeros_of_functions, zeros_on_a_way
+from .functions import lost_in_functions, zeros_of_functions, zeros_on_a_path
 from .other_ways import other_ways
 
 KINDS = {
@@ -74,9 +74,9 @@ def find(flow: Flow) -> Iterator[Case]:
         else:
             uncut.append(leaf)
     if failed is None:
-        yield from lost_in_functions(flow, _ways_of(flow, uncut))
+        yield from lost_in_functions(flow, _paths_of(flow, uncut))
         yield from zeros_of_functions(flow)
-        yield from zeros_on_a_way(flow)
+        yield from zeros_on_a_path(flow)
     others = list(other_ways(flow)) if failed is None else []
     yield from (case for case in others if case.subjects)  # what came back as a constant was not meant to
     last = [cut for cut in cuts.values() if not _goes_on(flow, cut)] if failed is not None else []
@@ -90,11 +90,11 @@ def find(flow: Flow) -> Iterator[Case]:
 CHECK = Check("chain", KINDS, find)
 
 
-def _ways_of(flow: Flow, leaves: list[int]) -> Iterator[tuple[int, list[int]]]:
+def _paths_of(flow: Flow, leaves: list[int]) -> Iterator[tuple[int, list[int]]]:
     """Yield leaves that an optimizer has and whose values reach a loss, each with a path."""
     runs = [run for run in flow.runs if not run.nested and not run.error and run.accumulates]
     for leaf in leaves:
-        way = _way_in_last_step(flow, leaf, runs) if leaf in flow.optimized and leaf not in flow.got_gradient else None
+        way = _path_in_last_step(flow, leaf, runs) if leaf in flow.optimized and leaf not in flow.got_gradient else None
         if way is not None:
             yield leaf, way
 
@@ -144,7 +144,7 @@ def _cut_of(flow: Flow, leaf: int, failed: Run | None, *, steps: bool) -> _Cut |
     runs = [refused] if refused else [run for run in flow.runs if not run.nested and not run.error]
     runs = [run for run in runs if run.accumulates or not steps] or runs
     runs = [run for run in runs if is_stepped_for(flow, run, leaf)] or runs
-    way = _way_in_last_step(flow, leaf, runs)
+    way = _path_in_last_step(flow, leaf, runs)
     if way is None or _through_a_step(flow, way):
         row = value_cut(flow, leaf, runs) or number_cut(flow, leaf, runs)
         return None if row is None else _Cut(row, [row])
@@ -217,7 +217,7 @@ def _against(flow: Flow, leaf: int, way: list[int], row: int) -> str:
     return ""
 
 
-def _way_in_last_step(flow: Flow, leaf: int, runs: list[Run]) -> list[int] | None:
+def _path_in_last_step(flow: Flow, leaf: int, runs: list[Run]) -> list[int] | None:
     """Return a shortest path from a leaf to a loss, within the last step if there is one.
 
     What was cut once before the steps, as old probabilities and targets are, is a constant to all of them.

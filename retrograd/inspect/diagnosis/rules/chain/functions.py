@@ -51,7 +51,7 @@ def zeros_of_functions(flow: Flow) -> Iterator[Case]:
         yield _returns(flow, event, name, leaves, "nothing but zeros", source)
 
 
-def zeros_on_a_way(flow: Flow) -> Iterator[Case]:
+def zeros_on_a_path(flow: Flow) -> Iterator[Case]:
     """Yield the cases of Functions that return zeros in every pass for what is computed from trained leaves.
 
     These get their gradients on other ways, as features do from their own loss beside one that is reversed.

@@ -77,11 +77,11 @@ def other_ways(flow: Flow) -> Iterator[Case]:
             if against:
                 if (source, against) not in silent:
                     silent.add((source, against))
-                    yield replace(_way_case(flow, run, cut, sorted(leaves)), against=against)
+                    yield replace(_path_case(flow, run, cut, sorted(leaves)), against=against)
                 continue
             case = _case_of(flow, run, cut, sums, sorted(leaves)) if leaves else None
             if leaves and penalised.issuperset(leaves) and not _served_elsewhere(flow, run, leaves):
-                case = _way_case(flow, run, cut, sorted(leaves), penalty=True)
+                case = _path_case(flow, run, cut, sorted(leaves), penalty=True)
             if case is not None:
                 reported.add(source)
                 yield case
@@ -133,7 +133,7 @@ def _case_of(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: list[int]) 
     if reason in ("create_graph", "deepcopy"):  # checks of their own explain these
         return None
     if _in_vain(flow, cut):
-        return _way_case(flow, run, cut, leaves)
+        return _path_case(flow, run, cut, leaves)
     if cut.taker in sums and _adds(flow, cut.taker):
         subtracted = flow.does(cut.taker, Trait.DIFFERENCE)
         taken_away = subtracted and any(cut.given in flow.inputs(row) for row in sums)
@@ -145,14 +145,14 @@ def _case_of(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: list[int]) 
         return _term_case(flow, run, cut, "error" if cut.came_back else severity)
     served = serves_nobody(flow, run, cut, sums, leaves)
     if served:
-        return _vain_case(flow, cut, _way_case(flow, run, cut, leaves, served=served))
-    if not _is_on_a_way(flow, run, cut, leaves):
+        return _vain_case(flow, cut, _path_case(flow, run, cut, leaves, served=served))
+    if not _is_on_a_path(flow, run, cut, leaves):
         return None
     if cut.came_back:
-        return _way_case(flow, run, cut, leaves)
+        return _path_case(flow, run, cut, leaves)
     drawn = next((row for row in _draws(flow, cut) if cause_of(flow, row).own), None)  # as ``sample()`` does
     if drawn is not None and not _depends(flow, cut) and not _is_scored(flow, run, drawn, leaves):
-        return replace(_way_case(flow, run, cut._replace(row=drawn), leaves), severity="warning")
+        return replace(_path_case(flow, run, cut._replace(row=drawn), leaves), severity="warning")
     adds = _adds(flow, cut.taker) and not flow.does(cut.taker, Trait.DIFFERENCE)
     if (
         adds
@@ -160,11 +160,11 @@ def _case_of(flow: Flow, run: Run, cut: Cut, sums: set[int], leaves: list[int]) 
         and not _depends(flow, cut, either=counts_by_size(flow, cut.taker))
         and not _is_taken_from_its_like(flow, cut)
     ):
-        return replace(_way_case(flow, run, cut, leaves), severity="note")
+        return replace(_path_case(flow, run, cut, leaves), severity="note")
     computed = reason == "no_grad" and not adds and not cause_of(flow, cut.row).own
     computed = computed and flow.has_history(cut.given, cut.row)
     if computed and not _depends(flow, cut) and not _is_taken_from_its_like(flow, cut):
-        return replace(_way_case(flow, run, cut, leaves), severity="note")
+        return replace(_path_case(flow, run, cut, leaves), severity="note")
     return None
 
 
@@ -291,7 +291,7 @@ def _is_taken_from_its_like(flow: Flow, cut: Cut) -> bool:
     return mine.calls.isdisjoint(theirs.calls) and alike(flow, mine, theirs, leaves)
 
 
-def _is_on_a_way(flow: Flow, run: Run, cut: Cut, leaves: list[int]) -> bool:
+def _is_on_a_path(flow: Flow, run: Run, cut: Cut, leaves: list[int]) -> bool:
     """Whether values that came back are used as before, and the pass is meant to train what is behind them.
 
     A number that scales, an index and a target, which is compared, are constants as they are meant to be.
@@ -320,7 +320,7 @@ def _served_elsewhere(flow: Flow, run: Run, leaves: set[int]) -> bool:
     return any(not leaves.isdisjoint(flow.reached_by(other).tensors) for other in others.values())
 
 
-def _way_case(
+def _path_case(
     flow: Flow, run: Run, cut: Cut, leaves: list[int], *, penalty: bool = False, served: Sequence[int] = ()
 ) -> Case:
     """Return the case of values that are used, and whose gradient path is cut.

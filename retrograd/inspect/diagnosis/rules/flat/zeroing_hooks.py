@@ -10,7 +10,7 @@ from ....program.places import SourceLine
 from ....recording.events import Event
 from ...base import Case
 from ...facts.flow import Flow
-from ...facts.hooks import hangs_on
+from ...facts.hooks import target_kind
 from ...text.spelling import receiver
 from ...text.words import at, counted, function_name, listed, named
 from ...thresholds import ASKED_OF_A_LINE, HABIT
@@ -55,7 +55,9 @@ def _on_tensors(flow: Flow) -> Iterator[_Line]:
     lines: dict[tuple[SourceLine | None, object], _Line] = {}
     for row, event in flow.of_kind("hook", action="ran"):
         began = registered.get(event.data.get("handle"), event)
-        if hangs_on(event) != "tensor" or event.data.get("in_place"):  # a write into the gradient is an event by itself
+        if target_kind(event) != "tensor" or event.data.get(
+            "in_place"
+        ):  # a write into the gradient is an event by itself
             continue
         line = lines.setdefault((began.source, event.data.get("hook")), _Line(began))
         line.ran += 1
@@ -69,7 +71,7 @@ def _on_modules(flow: Flow, lost: set[int]) -> Iterator[_Line]:
 
     Which hook a node belongs to is not recorded, so there must be one such line.
     """
-    hung = [event for _, event in flow.of_kind("hook", action="registered") if hangs_on(event) == "module"]
+    hung = [event for _, event in flow.of_kind("hook", action="registered") if target_kind(event) == "module"]
     runs = [run for run in flow.runs if run.snapshot is not None and not run.error][-HABIT:]
     if not runs or len({event.source for event in hung}) != 1:
         return
@@ -104,7 +106,7 @@ def _leaves_behind(snapshot: Graph, nodes: list[int]) -> set[str | None]:
 def _on(flow: Flow, line: _Line) -> str:
     """Return what the hooks of a line are registered on."""
     tensors = list(line.tensors)
-    if hangs_on(line.event) == "module":
+    if target_kind(line.event) == "module":
         return f"the {line.event.data.get('type') or 'module'} module"
     if not any(map(flow.spelling.has_name, tensors)):
         return receiver(flow.spelling.text(line.event.source), "register_hook") or flow.name(tensors[0])

@@ -25,7 +25,7 @@ _SWITCH = "requires_grad"
 _PART = "its optimizer still trains others, and freezing part of a network is usual"
 
 
-def switched_in_vain(flow: Flow) -> Iterator[Case]:
+def ineffective_switches(flow: Flow) -> Iterator[Case]:
     """Yield a case for each module or parameter on which a switch of ``requires_grad`` has no effect.
 
     A module has no ``requires_grad``, and no tensor has one that is spelled otherwise; Python keeps both as they are.
@@ -231,10 +231,10 @@ def find(flow: Flow) -> Iterator[Case]:
         yield replace(case, against=_PART) if failed is None and _others_go_on(flow, leaves) else case
     if failed is not None and not frozen and NO_GRAPH in flow.error_text:
         yield from _never_on(flow, failed)
-    yield from _asked_in_vain(flow)
+    yield from _requested_but_frozen(flow)
     yield from held_for_nothing(flow)
     yield from caught_by_name(flow)
-    yield from switched_in_vain(flow)
+    yield from ineffective_switches(flow)
 
 
 CHECK = Check("chain", KINDS, find)
@@ -338,7 +338,7 @@ def _case(flow: Flow, leaves: list[int], source: SourceLine | None, failed: Run 
     )
 
 
-def _asked_in_vain(flow: Flow) -> Iterator[Case]:
+def _requested_but_frozen(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that left ``autograd.grad`` nothing to ask for: the tensor does not require grad.
 
     Only if that ended the program: who catches the refusal only tried.

@@ -17,8 +17,8 @@ from ...text.words import at, counted, in_code, listed, named
 def held_for_nothing(flow: Flow) -> Iterator[Case]:
     """Yield a case for each optimizer that is meant to train frozen parameters."""
     yield from _never_trainable(flow)
-    yield from _given_in_vain(flow)
-    yield from _picked_in_vain(flow)
+    yield from _given_but_frozen(flow)
+    yield from _picked_but_frozen(flow)
     yield from _taken_in_again(flow)
 
 
@@ -42,7 +42,7 @@ def _never_trainable(flow: Flow) -> Iterator[Case]:
         yield replace(case, explains_error=NO_GRAPH in flow.error_text)
 
 
-def _given_in_vain(flow: Flow) -> Iterator[Case]:
+def _given_but_frozen(flow: Flow) -> Iterator[Case]:
     """Yield a case for each group of an optimizer that holds nothing but parameters which do not require grad.
 
     What was switched off counts only above something that is trained: what lies below is frozen to save its backward.
@@ -92,7 +92,7 @@ def _vain_case(flow: Flow, leaves: list[int], optimizer: SourceLine | None) -> C
     )
 
 
-def _picked_in_vain(flow: Flow) -> Iterator[Case]:
+def _picked_but_frozen(flow: Flow) -> Iterator[Case]:
     """Yield a case for each optimizer that was given a selection of what one line froze.
 
     Whoever hands over a frozen network whole may do so out of habit; who picks from one means to train what is picked.

@@ -14,7 +14,7 @@ from ...base import Case
 from ...facts.call_inputs import LARGEST, expression, input_names, known_limits, largest_input
 from ...facts.finite import Finiteness, state_of
 from ...facts.flow import Flow
-from ...facts.hooks import hangs_on
+from ...facts.hooks import target_kind
 from ...facts.nodes import call_of
 from ...facts.runs import Run
 from ...text.spelling import operand
@@ -174,7 +174,7 @@ class Hooks:
 
     def _of_module(self) -> list[Event]:
         """Return the backward hooks of modules: which of them a node runs is unknown."""
-        return [event for _, event in self._flow.of_kind("hook", action="registered") if hangs_on(event) == "module"]
+        return [event for _, event in self._flow.of_kind("hook", action="registered") if target_kind(event) == "module"]
 
     def _number(self, node: int) -> int:
         """Return the number of a node in the whole recording, -1 for a leaf."""

@@ -84,7 +84,7 @@ def _by_accident(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> 
     """
     if _is_a_target(flow, row) or _only_added_up(flow, row):
         return True
-    if _meets_a_square(flow, row, *pair) or (flow.does(row, Trait.COMPARISON) and not _only_totals(flow, row, pair)):
+    if _joins_a_square(flow, row, *pair) or (flow.does(row, Trait.COMPARISON) and not _only_totals(flow, row, pair)):
         return False
     return not _meant(flow, row, pair[0]) or _shows_no_pairs(flow, row, pair, own)
 
@@ -227,7 +227,7 @@ def _is_a_target(flow: Flow, row: int) -> bool:
     return False
 
 
-def _meets_a_square(flow: Flow, row: int, *operands: int) -> bool:
+def _joins_a_square(flow: Flow, row: int, *operands: int) -> bool:
     """Whether the result is combined, entry by entry, with a square that was made without its operands.
 
     Distances or weights of pairs are such squares, and show that pairs were meant.

@@ -208,7 +208,7 @@ class Repeats:
         nodes = list(map(node_at, seen.others))
         numbers = _numbers_of(nodes)
         seq, first = self._sequence(seen, numbers)
-        if not self._made_alike(seen, seq, numbers, origins):
+        if not self._made_equally(seen, seq, numbers, origins):
             return None
         saved, saved_once = seen.snapshot.saved_bytes, seen.saved_once
         if not seen.kept.are_those_of(nodes):
@@ -238,7 +238,7 @@ class Repeats:
             seq[row] = number
         return seq, first
 
-    def _made_alike(self, seen: _Seen, seq: list[int | None], numbers: list[int], origins: Origins | None) -> bool:
+    def _made_equally(self, seen: _Seen, seq: list[int | None], numbers: list[int], origins: Origins | None) -> bool:
         """Whether lines and scopes of the nodes equal those of the latest graph, which the new one then shares."""
         if origins is None:
             return True

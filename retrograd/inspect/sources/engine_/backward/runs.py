@@ -23,7 +23,7 @@ from .nodes import kept_norms
 TakeSnapshot = Callable[[list[Any], FrameType | None], Walked]
 
 
-def _under_way(runs: list[Run], inner: FrameType) -> list[Run]:
+def _running_around(runs: list[Run], inner: FrameType) -> list[Run]:
     """Return the passes running around a frame; one that was interrupted by Ctrl-C may have no recorded end."""
     around: set[int] = set()
     frame = inner.f_back
@@ -67,7 +67,7 @@ class Runs(Observer):
         current = self._calls.stack[-1] if self._calls.stack else self._pass_of(_NOTHING, None)
         event = current.begins(source_line(frame))
         run, snapshot = Run(current, id(engine)), None
-        here.runs = _under_way(here.runs, engine)
+        here.runs = _running_around(here.runs, engine)
         if here.runs:
             event.data["nested"] = True
         else:

@@ -47,7 +47,7 @@ class Leaves(Observer):
     @guarded
     def swapped(self, t: TensorBase) -> None:
         """Note that a tensor got another one's memory."""
-        self.watching.describe_anew(t)
+        self.watching.describe_again(t)
 
     @guarded
     def grad_set(self, t: TensorBase, value: Any) -> None:

@@ -42,7 +42,7 @@ class UnobservedWrites(Observer):
             self._send("set_", number, (before, version(t)), "")
             if table.memory(memory_of(t._array)) is not None:
                 self._describer.aliases[number] = "storage"
-            self.watching.describe_anew(t)
+            self.watching.describe_again(t)
 
     def optimizer_done(self, action: str, optimizer: Any) -> None:
         """Note that an optimizer has stepped, or cleared gradients, which are not its operands."""

@@ -69,7 +69,7 @@ class Owners(Observer):
         super().__init__(watching)
         self._lines = lines
         self._call: Any = None
-        self._roots = Roots(self._met)
+        self._roots = Roots(self._report_contents)
         self._strays = StrayAttributes(watching.sink)
         lines.modules = self._roots.modules
         self._optimizers = Optimizers(StepReader(), TensorBase, watching.sink.among_ranks)
@@ -141,7 +141,7 @@ class Owners(Observer):
         if self.watching.wants("full"):
             self._strays.run_begins(self._roots.modules)
 
-    def _met(self, called: Called) -> None:
+    def _report_contents(self, called: Called) -> None:
         """Send the contents of an outermost module."""
         tell_module(self.watching, called)
 

@@ -70,12 +70,12 @@ class CallNotes:
         site = self._sites[call.site]
         if call.fresh is not None:
             rows[call.outputs[0]] = facts_of(call.fresh, site.target[0], row, site.line)
-        way = self._way(call, rows) if call.kind == "inplace" else ""
+        way = self._access(call, rows) if call.kind == "inplace" else ""
         give_names(call.inputs, call.names, rows)
         self._enter_results(call, site.rule.reason, row, rows)
         return Event.later(call.kind, site.rule.op, site.line, self._described, (note, way))
 
-    def _way(self, call: CallFacts, rows: Rows) -> str:
+    def _access(self, call: CallFacts, rows: Rows) -> str:
         """Return how an in-place write reached the memory."""
         assert call.more is not None
         target: int = call.more["target"]

@@ -63,7 +63,7 @@ class Site:
     def is_as_before(self, call: Call) -> bool:
         """Whether the arguments besides tensors equal those of the previous call."""
         others, known = call.others, self.others
-        return len(others) == len(known) and (all(map(is_, others, known)) or all(map(_is_alike, others, known)))
+        return len(others) == len(known) and (all(map(is_, others, known)) or all(map(_is_equal, others, known)))
 
     def arguments(self, call: Call) -> dict[str, Any] | None:
         """Return the description of other arguments."""
@@ -137,14 +137,14 @@ def _is_usual(call: Call) -> bool:
     )
 
 
-def _is_alike(value: Any, known: Any) -> bool:
+def _is_equal(value: Any, known: Any) -> bool:
     """Whether an argument is the same object, or an equal number or tuple: each layer may have its own tuple."""
     if value is known:
         return True
     if type(value) is not type(known):
         return False
     if isinstance(known, tuple):
-        return len(value) == len(known) and all(map(_is_alike, value, known))
+        return len(value) == len(known) and all(map(_is_equal, value, known))
     return type(known) is int and bool(value == known)
 
 

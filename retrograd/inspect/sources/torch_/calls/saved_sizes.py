@@ -53,7 +53,7 @@ class SavedSizes:
 
     def fill(self, snapshot: Graph) -> None:
         """Fill in what the nodes of a graph keep; one that keeps what the latest did gets the same columns."""
-        self.begin_anew()
+        self.reset_touched()
         self.take_up()
         latest, before = self._latest, snapshot.saved_bytes
         same = latest is not None and latest.numbering.seq is snapshot.seq
@@ -87,7 +87,7 @@ class SavedSizes:
         touched.count += nodes
         return touched.count <= touched.most or touched.may_be_more()
 
-    def begin_anew(self) -> None:
+    def reset_touched(self) -> None:
         """Reset the count: the current graph is protected by a walk."""
         self._touched.count = 0
 

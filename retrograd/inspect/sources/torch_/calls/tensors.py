@@ -96,7 +96,7 @@ def _find_owner(table: TensorTable, number: int, facts: TensorFacts, tensor: Any
         table.shares(memory, lent.storage)
 
 
-def describe_anew(table: TensorTable, tensor: Any) -> None:
+def describe_again(table: TensorTable, tensor: Any) -> None:
     """Update the facts of a tensor that got other memory."""
     memory, _, part = memory_of(tensor)
     layout = layout_of(tensor) if part else None

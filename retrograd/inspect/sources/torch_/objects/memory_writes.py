@@ -21,7 +21,7 @@ from ...array_writes import LARGEST, MOST, MOST_BYTES, unobserved_write, write_e
 from ...patches import Patches
 from ...step_effects import content_of
 from ..calls.calls import unseen_version_of, version_of
-from ..calls.tensors import describe_anew, number_of
+from ..calls.tensors import describe_again, number_of
 from ..library import LIBRARY
 from ..problems import unseen
 from ..values.values import Readable
@@ -49,7 +49,7 @@ class Swaps:
     def _swapped(self, tensors: Iterable[Any]) -> None:
         for watch in self._watches():
             for tensor in tensors:
-                describe_anew(watch.sink.tensors, tensor)
+                describe_again(watch.sink.tensors, tensor)
 
 
 # Notices writes to memory that others can reach while a backward pass needs it.
@@ -235,7 +235,7 @@ class MemoryWrites:
                 watch.sink(_write("set_", known, (before, version_of(tensor)), "", caller))
             shared = table.memory(tensor.untyped_storage()) is not None
             number = number_of(table, tensor, source=source_line(user_frame(caller)))
-            describe_anew(table, tensor)
+            describe_again(table, tensor)
             if shared:
                 table.lent.ways[number] = "storage"
 
