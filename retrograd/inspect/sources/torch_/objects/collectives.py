@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from time import sleep  # as it is now: a program may replace it
 from typing import Any
 
 from .....interpreter import getframe
@@ -21,6 +22,7 @@ from ...patches import Patches
 from ..calls.calls import Inside
 from ..calls.tensors import dtype_name, numbers_of, shape_of
 from ..library import LIBRARY
+from ..private import private
 from ..problems import unseen
 
 _TOGETHER = (
@@ -33,6 +35,32 @@ _ROOTS = ("src", "dst", "group_src", "group_dst")
 """Parameters of collectives for the rank that sends, or receives, what others receive or send."""
 _PAIRS = ("send", "recv", "batch_isend_irecv")
 """Between two processes.  ``isend`` and ``irecv`` are not wrapped: PyTorch identifies a ``P2POp`` by them."""
+
+
+_LET_GO = 0.05
+"""Seconds in which threads of a busy machine get Python's lock."""
+
+
+def let_collectives_end() -> None:
+    """Give the threads of gloo time to let go of work that is done.
+
+    Work holds what was in force where it was asked for: function modes, and the context of a backward pass.  Whoever
+    holds these last takes Python's lock to free them, and a group of processes that is freed, by a ``Reducer`` say,
+    keeps that lock while it waits for these threads: if both meet, the program hangs.  PyTorch alone has that race,
+    too, but there the thread mostly gets the lock in time.  Nothing tells whether a thread waits for it.
+    """
+    if private().is_in_a_job():
+        sleep(_LET_GO)
+
+
+def _wrap_destroying(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Make what destroys groups, which a model may be the last to hold from then on, wait for their threads before."""
+
+    def destroy_process_group(*args: Any, **kwargs: Any) -> Any:
+        unseen(let_collectives_end)
+        return original(*args, **kwargs)
+
+    return destroy_process_group
 
 
 @dataclass(slots=True)
@@ -69,6 +97,7 @@ class Collectives:
                 patches.wrap_directly(defined, name, _returning(getattr(distributed, name)))
         patches.wrap(distributed.P2POp, "__init__", self._wrapper("P2POp"))
         patches.wrap(distributed, "init_process_group", self._wrap_start)
+        patches.wrap(distributed, "destroy_process_group", _wrap_destroying)
         patches.wrap(torch.nn.parallel.DistributedDataParallel, "no_sync", self._wrap_unsynced)
 
     # -- collectives

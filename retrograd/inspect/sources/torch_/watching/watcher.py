@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import sleep  # as it is now: a program may replace it
 from typing import Any
 
 from .....locks import reentrant_lock
@@ -19,6 +18,7 @@ from ...base import Origins, Sink, Source
 from ...importing import AfterImport
 from ...naming import NameMemory
 from ..library import loaded_torch
+from ..objects.collectives import let_collectives_end
 from ..private import private
 from ..problems import LISTENERS, safely, unseen
 from ..values.readbacks import READBACKS
@@ -119,21 +119,11 @@ class Watcher:
         if self._installed is not None:
             self._installed.undo()
             self._installed = None
-            safely(_let_collectives_end)
+            safely(let_collectives_end)
         self._lasting.forget()
         forget_judgements()
         forget_places()
         forget_stacks()
-
-
-def _let_collectives_end() -> None:
-    """Wait for gloo's threads to release finished work, which holds the function mode under which it was called.
-
-    The last holder of a mode takes Python's lock to free it, and a ``Reducer`` that is freed keeps that lock while it
-    waits for these threads: if both happened at once, the program would hang.
-    """
-    if private().is_in_a_job():
-        sleep(0.005)
 
 
 WATCHER = Watcher()
