@@ -136,10 +136,12 @@ def _is_waiting(flow: Flow, leaf: int, row: int) -> bool:
 
     What the program sets by itself may be anything, and so may what comes after the last step.
     """
-    if leaf in flow.ledger.given_by_hand or leaf in flow.ledger.with_closures or flow.ledger.carried_on(leaf, row):
+    if leaf in flow.ledger.given_by_hand or leaf in flow.ledger.with_closures:
         return True
     rows = flow.leaf_events.get((leaf, "step"), [])
     arrived = last_before(flow.accumulated[leaf], row)
+    if last_before(rows, row) > arrived and flow.ledger.carried_on(leaf, row):
+        return True  # the momentum of the next step
     used_or_gone = max(last_before(rows, row), flow.ledger.cleared_at(leaf, row))
     place = bisect_right(rows, row)
     following = rows[place] if place < len(rows) else len(flow.events)
