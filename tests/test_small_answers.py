@@ -218,6 +218,16 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
         t.tensor([1j]).float().stride(),
         t.ones(2, 3, dtype=t.complex64)[:, :1].double().stride(),
     ],
+    # sparse tensors
+    "nothing at no places": lambda t: [
+        [s.layout, s.shape, s._nnz(), s.requires_grad]
+        for s in (t.sparse_coo_tensor(size=(2, 3)), t.sparse_coo_tensor((2, 3), requires_grad=True))
+    ],
+    "no places and no size": lambda t: t.sparse_coo_tensor(),
+    "rows, by the general name": lambda t: t.sparse_compressed_tensor(
+        [0, 1], [0], [1.0], (1, 3), layout=t.sparse_csr
+    ).to_dense(),
+    "compressed how?": lambda t: t.sparse_compressed_tensor([0, 1], [0], [1.0]),
     # what scalers of losses call
     "gradients without a scale": lambda t: _unscaled(t, t.tensor([0.5])),
     "two scales": lambda t: _unscaled(t, t.tensor([0.5, 1.0])),

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core import dtypes
 from ..core.base import wrap
+from ..core.layouts import strided
 from ..core.registry import F
 from ..methods import FUNCTIONS
 from ..tensors.tensor import Tensor
@@ -25,12 +26,15 @@ from .rows import masked_by, sparse_of
 
 
 def sparse_coo_tensor(
-    indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
+    indices: Any = None, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False, check_invariants: Any = None, is_coalesced: Any = None,
 ) -> Any:  # fmt: skip
     """A sparse tensor: a column of ``indices`` for each of ``values``; without a size the smallest that holds them."""
     if values is None:
-        return empty(tuple(indices), dtype)
+        if indices is None and size is None:
+            raise TypeError("sparse_coo_tensor() received an invalid combination of arguments - got ()")
+        made = empty(tuple(indices if size is None else size), dtype)
+        return made._requiring_grad() if requires_grad else made
     places = FUNCTIONS["as_tensor"](indices, dtype=dtypes.int64)
     entries = FUNCTIONS["as_tensor"](values, dtype=dtype)
     if places.dim() != 2:
@@ -83,6 +87,16 @@ def sparse_csr_tensor(
     _check_rows(rows._array, columns._array, entries, tuple(size))
     made = F._sparse_compressed_tensor(entries, rows, columns, tuple(map(int, size)))
     return made._requiring_grad() if requires_grad else made
+
+
+def sparse_compressed_tensor(
+    compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, layout: Any = None, **options: Any
+) -> Any:
+    """A matrix in a compressed ``layout``, of which there is CSR; ``RuntimeError`` for another one."""
+    if layout is not compressed.sparse_csr:
+        got = "none" if layout is None else "Strided" if layout is strided else layout
+        raise RuntimeError(f"sparse_compressed_tensor expected sparse compressed tensor layout but got {got}")
+    return sparse_csr_tensor(compressed_indices, plain_indices, values, size, **options)
 
 
 def _check_rows(rows: Any, columns: Any, entries: Any, size: tuple[int, ...]) -> None:

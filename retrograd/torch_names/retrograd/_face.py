@@ -38,7 +38,7 @@ from .engine.random import Generator, default_generator, get_rng_state, initial_
 from .engine.scope import scope
 from .engine.sparse.compressed import sparse_csr
 from .engine.sparse.coo import sparse_coo
-from .engine.sparse.creating import sparse_coo_tensor, sparse_csr_tensor
+from .engine.sparse.creating import sparse_compressed_tensor, sparse_coo_tensor, sparse_csr_tensor
 from .engine.sparse.functions import hspmm, smm, spmm, sspaddmm
 from .engine.switches.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .engine.switches.modes import (
@@ -108,7 +108,8 @@ __all__ = [
     "initial_seed", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference",
     "is_inference_mode_enabled", "layout", "manual_seed", "memory_format", "nan", "newaxis", "no_grad", "pi",
     "preserve_format", "promote_types", "scope", "set_default_dtype", "set_grad_enabled", "set_printoptions",
-    "set_rng_state", "set_warn_always", "smm", "sparse_coo", "sparse_coo_tensor", "sparse_csr", "sparse_csr_tensor",
+    "set_rng_state", "set_warn_always", "smm", "sparse_compressed_tensor",
+    "sparse_coo", "sparse_coo_tensor", "sparse_csr", "sparse_csr_tensor",
     "spmm", "sspaddmm", "strided", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
     "sym_sum", "vmap", "while_loop",
 ]  # fmt: skip
