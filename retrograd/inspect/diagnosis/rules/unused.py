@@ -28,7 +28,7 @@ from ..roles.unused import (
     used_in_a_case,
 )
 from ..text.phrases import UNREDUCED, UNUSED
-from ..text.spelling import assigned, returns
+from ..text.spelling import assigned, calls_once, returns
 from ..text.words import at, listed, parameters
 
 KINDS = {
@@ -196,11 +196,12 @@ def _replaced(flow: Flow, leaf: int) -> int | None:
 
 
 def _taken(flow: Flow, row: int) -> _End | None:
-    """Return the end at a call whose result a function returns unchanged to a line that names it."""
+    """Return the end at a call whose result a function returns as it is to a line that gives it a name."""
     text = flow.spelling.text(flow.events[row].source)
     for caller in flow.lines(row)[1:] if returns(text) else ():
-        name = assigned(flow.spelling.text(caller))
-        if name or not returns(flow.spelling.text(caller)):
+        text = flow.spelling.text(caller)
+        name = assigned(text) if calls_once(text) else ""
+        if name or not returns(text):
             return _End(row, name, taken=caller) if name.strip("_") else None
     return None
 

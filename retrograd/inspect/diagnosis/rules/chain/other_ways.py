@@ -59,6 +59,21 @@ def _is_free(flow: Flow, tensor: int, row: int, free: set[int]) -> bool:
     return flow.requires_grad(tensor, row) or prod(flow.facts(tensor).shape) == 1
 
 
+def _weighed(flow: Flow, cuts: list[Cut]) -> set[int]:
+    """Return the leaves of terms that are scaled by what was cut off from other leaves.
+
+    They answer to what the others do, as multipliers of constraints and temperatures do, and are no penalty.
+    """
+    found = set[int]()
+    for cut in cuts:
+        if flow.does(cut.taker, Trait.SCALING):
+            beside = [one for one in flow.inputs(cut.taker) if one != cut.operand]
+            own = flow.leaves_behind(flow.behind(beside, cut.taker)).union(filter(flow.is_leaf, beside))
+            if not own.issuperset(flow.leaves_behind(flow.behind([cut.given], cut.row))):
+                found |= own
+    return found
+
+
 _DELIBERATE = ("detach", "data")
 """Reasons of cuts that look intended: on one path of several they are worth a note."""
 
@@ -69,8 +84,9 @@ def other_ways(flow: Flow) -> Iterator[Case]:
     wanted = set(flow.optimized) or {*expected_gradients(flow), *flow.accumulated}
     for run in _usual_runs(flow):
         sums = _sums_behind(flow, run)
-        penalised = only_penalised(flow, run, sums)
-        for cut in _few(flow, constants.cuts(run)):
+        cuts = list(_few(flow, constants.cuts(run)))
+        penalised = only_penalised(flow, run, sums) - _weighed(flow, cuts)
+        for cut in cuts:
             source = flow.events[cut.row].source
             leaves = flow.leaves_behind(flow.behind([cut.given], cut.row)) & wanted if source not in reported else set()
             against = _against(flow, cut, leaves, constants) if leaves else ""
