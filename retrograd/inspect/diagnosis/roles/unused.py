@@ -12,7 +12,7 @@ from ..facts.answers import answered_once
 from ..facts.calls import held_by
 from ..facts.flow import Flow
 from ..facts.runs import Run
-from ..text.spelling import drops, returns, variables_in
+from ..text.spelling import drops, returns, statement, variables_in
 
 
 def made_by_a_package(flow: Flow, leaves: Iterable[int]) -> bool:
@@ -33,6 +33,13 @@ def left_out_by_a_package(flow: Flow, leaves: Sequence[int]) -> bool:
 def _way_to(flow: Flow, leaf: int) -> list[tuple[str, int]]:
     """Return the places in the user's files that led to a leaf, whatever a package did then."""
     return [(line.file, line.line) for line in lines_to(flow, leaf)]
+
+
+def calls_once(text: str) -> bool:
+    """Whether what a line assigns is what one call gives, as it is: no part of it, and nothing made of it."""
+    node = statement(text)
+    value = node.value if isinstance(node, ast.Assign) else None
+    return isinstance(value, ast.Call) and sum(isinstance(part, ast.Call) for part in ast.walk(value)) == 1
 
 
 def dropped_at(flow: Flow, row: int) -> SourceLine | None:

@@ -18,6 +18,7 @@ from ..roles.unused import (
     Again,
     Block,
     Others,
+    calls_once,
     dropped_at,
     goes_on,
     left_out_by_a_package,
@@ -28,7 +29,7 @@ from ..roles.unused import (
     used_in_a_case,
 )
 from ..text.phrases import UNREDUCED, UNUSED
-from ..text.spelling import assigned, calls_once, returns
+from ..text.spelling import assigned, returns
 from ..text.words import at, listed, parameters
 
 KINDS = {

@@ -336,13 +336,6 @@ def assigned(text: str) -> str:
     return ""
 
 
-def calls_once(text: str) -> bool:
-    """Whether what a line assigns is what one call gives, as it is: no part of it, and nothing made of it."""
-    node = statement(text)
-    value = node.value if isinstance(node, ast.Assign) else None
-    return isinstance(value, ast.Call) and sum(isinstance(part, ast.Call) for part in ast.walk(value)) == 1
-
-
 def returns(text: str) -> bool:
     """Whether a line returns a value, be it the whole of a function."""
     node = statement(text)

@@ -22,57 +22,7 @@ from ...text.words import at, counted, named
 from ...thresholds import CUTS_ALIKE, HABIT
 from .cut_words import NO_DERIVATIVE, cause_of, remedy_of, what_cut
 from .functions import serves_nobody
-
-
-def only_penalised(flow: Flow, run: Run, sums: set[int]) -> set[int]:
-    """Return the leaves that a run reaches by functions of leaves alone, which are added to its loss.
-
-    ``sums``: the calls that only add up what becomes the loss.
-    """
-    calls = sorted(flow.reached_by(run).calls)
-    free = set[int]()
-    mixed: list[tuple[int, int]] = []
-    for row in calls:
-        if all(_is_free(flow, given, row, free) for given in flow.inputs(row)):
-            free.update(flow.events[row].data.get("outputs", ()))
-        elif row not in sums:
-            mixed += [(row, given) for given in flow.inputs(row) if given in free or flow.is_leaf(given)]
-    with_data, seen = set[int](), set[int]()
-    while mixed:  # back from where data come in
-        row, tensor = mixed.pop()
-        if tensor in seen:
-            continue
-        seen.add(tensor)
-        if flow.is_leaf(tensor):
-            with_data.add(tensor)
-        for made in flow.producers(tensor, row, gradients=True):
-            mixed += [(made, given) for given in flow.inputs(made)]
-    return (flow.leaves_behind(flow.reached_by(run)) & set(flow.optimized)) - with_data
-
-
-def _is_free(flow: Flow, tensor: int, row: int, free: set[int]) -> bool:
-    """Whether a tensor is a leaf to train, made of such alone, or a number."""
-    if tensor in free:
-        return True
-    if flow.has_history(tensor, row):
-        return False
-    return flow.requires_grad(tensor, row) or prod(flow.facts(tensor).shape) == 1
-
-
-def _weighed(flow: Flow, cuts: list[Cut]) -> set[int]:
-    """Return the leaves of terms that are scaled by what was cut off from other leaves.
-
-    They answer to what the others do, as multipliers of constraints and temperatures do, and are no penalty.
-    """
-    found = set[int]()
-    for cut in cuts:
-        if flow.does(cut.taker, Trait.SCALING):
-            beside = [one for one in flow.inputs(cut.taker) if one != cut.operand]
-            own = flow.leaves_behind(flow.behind(beside, cut.taker)).union(filter(flow.is_leaf, beside))
-            if not own.issuperset(flow.leaves_behind(flow.behind([cut.given], cut.row))):
-                found |= own
-    return found
-
+from .penalties import only_penalised
 
 _DELIBERATE = ("detach", "data")
 """Reasons of cuts that look intended: on one path of several they are worth a note."""
@@ -85,7 +35,7 @@ def other_ways(flow: Flow) -> Iterator[Case]:
     for run in _usual_runs(flow):
         sums = _sums_behind(flow, run)
         cuts = list(_few(flow, constants.cuts(run)))
-        penalised = only_penalised(flow, run, sums) - _weighed(flow, cuts)
+        penalised = only_penalised(flow, run, sums, cuts)
         for cut in cuts:
             source = flow.events[cut.row].source
             leaves = flow.leaves_behind(flow.behind([cut.given], cut.row)) & wanted if source not in reported else set()
