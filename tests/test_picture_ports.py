@@ -259,4 +259,5 @@ def test_many_parameters_without_a_gradient_are_said_by_module() -> None:
 
     assert unreached_words(teacher) == "No gradient: teacher.layers (12 parameters). Ask why: retrograd diagnose"
     assert "teacher.layers (12 parameters), gate 3." in unreached_words([*teacher, "gate 3"])
+    assert unreached_words(teacher, asked=True) == "No gradient: teacher.layers (12 parameters)."
     assert "teacher.layers.0.weight 4×4, teacher.layers.1.weight 4×4." in unreached_words(teacher[:2])

@@ -44,10 +44,13 @@ class Reached:
         return unreached_words(self.without) if self.without else ""
 
 
-def unreached_words(without: Sequence[str]) -> str:
-    """Return which parameters get no gradient, many of them by their modules, and how to find out why."""
+def unreached_words(without: Sequence[str], *, asked: bool = False) -> str:
+    """Return which parameters get no gradient, many of them by their modules, and how to find out why.
+
+    Where a diagnosis was ``asked`` its findings say that.
+    """
     named = list(without) if len(without) <= _MOST_NAMED else _by_module(without)
-    return f"No gradient: {', '.join(named)}. Ask why: retrograd diagnose"
+    return f"No gradient: {', '.join(named)}.{'' if asked else ' Ask why: retrograd diagnose'}"
 
 
 def _by_module(words: Sequence[str]) -> list[str]:

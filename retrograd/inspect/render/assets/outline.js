@@ -45,7 +45,7 @@ function findingList(findings) {
 // Parameters that are in no graph, and how to find out why.
 function unreachedList(names) {
   const list = longList(names, (name) => make("li", name));
-  list.prepend(make("li", "", make("small", "Ask why: retrograd diagnose")));
+  if (!state.data.findings.length) list.prepend(make("li", "", make("small", "Ask why: retrograd diagnose")));
   return list;
 }
 

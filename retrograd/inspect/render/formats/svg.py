@@ -12,7 +12,7 @@ from ..base import RenderOptions, chosen_steps
 from ..drawing import check_layout, draw, number, text
 from ..legend import legend
 from ..marks import Note, unplaced
-from ..reached import reached
+from ..reached import reached, unreached_words
 from ..scale import measure_name
 from ..scene import Scene, scene
 
@@ -54,8 +54,9 @@ class SvgRenderer:
         for step, shown in enumerate(scenes):
             prefix = f"s{step}-" if len(scenes) > 1 else ""
             notes = unplaced(options.findings, drawn) if step == 0 else []
-            if shown.reached and shown.reached.sentence:
-                notes = [Note("warning", shown.reached.sentence), *notes]
+            if shown.reached and shown.reached.without:
+                words = unreached_words(shown.reached.without, asked=bool(options.findings))
+                notes = [Note("warning", words), *notes]
             markup, wide, high = _block(shown, options, recording, prefix, notes)
             parts.append(f'<g class="step" transform="translate(0 {number(y)})">\n{markup}\n</g>')
             y, width = y + high, max(width, wide)
