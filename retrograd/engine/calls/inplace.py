@@ -47,7 +47,7 @@ from .record import edges_of, pack_saved, record
 from .refusals import check_kinds, size_mismatch
 
 _IDEMPOTENT = frozenset({"_fill_number", "_fill_tensor", "_zero", "threshold"})
-"""Operators that may write overlapping tensors: with one value, or depending on each element alone."""
+"""Operators that may write overlapping tensors: they write one value, or depend on each element alone."""
 before_write: list[Callable[[TensorBase], None]] = []
 """Called with each tensor that is about to be written (``allow_mutation_on_saved_tensors`` clones here)."""
 

@@ -63,7 +63,7 @@ def computed(op: OpDef, arrays: list[Any]) -> Any:
 
 
 def _forward_for(forward: Any, numpy: Any) -> Any:
-    """The forward for single precision operands; if it rounds intermediate results, it gets the dtype to round to."""
+    """The forward that computes in single precision; one that rounds intermediate results rounds them to ``numpy``."""
     in_steps = getattr(forward, "in_steps", None)
     if in_steps is None:
         return getattr(forward, "of_wider", forward)

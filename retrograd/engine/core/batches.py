@@ -142,7 +142,7 @@ def check_write(t: Any, operands: Iterable[Any], operator: str = "inplace arithm
 
 
 def check_drawing(into: Any, by: Iterable[Any]) -> None:
-    """``RuntimeError`` if ``randomness`` is impossible: equal draws with unequal parameters, or the reverse."""
+    """``RuntimeError`` for equal draws with batched parameters, or different ones into an unbatched tensor."""
     own: frozenset[Batch] = frozenset() if into is None else batches_of(into)
     for batch in STATE.batches:
         if batch.randomness == "different" and into is not None and batch not in own:

@@ -17,7 +17,7 @@ def _statements_calling(program: Program, within: ast.AST, name: str) -> list[as
 
 
 def _cleared(site: Site) -> Iterator[Fix]:
-    """Move or add ``zero_grad()`` of the optimizer that steps in the same loop to before backward."""
+    """Put ``zero_grad()`` of the optimizer that steps in the same loop before backward."""
     program, statement = site.program, site.statement
     if named := site.case.evidence.get("optimizer"):
         for one in program.statements:

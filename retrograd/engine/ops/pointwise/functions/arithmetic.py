@@ -119,7 +119,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
 
 
 def _alike(name: str, low: Any, high: Any) -> tuple[Any, Any]:
-    """Both bounds as numbers or both as tensors; ``TypeError`` for a number beside a larger tensor."""
+    """Both bounds as numbers or both as tensors; ``TypeError`` for a number beside a tensor with dimensions."""
     kinds = {isinstance(bound, TensorBase) for bound in (low, high) if bound is not None}
     if len(kinds) < 2:
         return low, high
