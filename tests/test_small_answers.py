@@ -305,7 +305,7 @@ def _answer(engine: Any, question: Callable[[Any], Any]) -> Any:
         *(
             f"{w.category.__name__}: {_words(w.message)}"
             for w in caught
-            if not re.search("torch.jit|is in beta state", str(w.message))
+            if not re.search("torch.jit|is in beta state|invariant checks are", str(w.message))
         ),
     ]
 
