@@ -72,7 +72,10 @@ def marks_of(scene: Scene, cards: list[Card]) -> frozenset[str]:
         "counted": any(count > 1 for count in view.counts),
     }
     severities = {notes[0].severity for notes in scene.notes.values()}
-    return frozenset({mark for mark, used in found.items() if used} | {card.kind for card in cards} | severities)
+    kinds = {card.kind for card in cards}
+    if scene.differences:
+        kinds |= {scene.status_of(line.leaf) for card in cards for line in card.lines if line.leaf >= 0} - {""}
+    return frozenset({mark for mark, used in found.items() if used} | kinds | severities)
 
 
 def legend(marks: frozenset[str], colours: Scale, direction: str, room: float) -> tuple[str, float, float]:
