@@ -52,6 +52,16 @@ class Deep(torch.nn.Module):
 
     def again(self, x):
         return self.used(x).tanh()
+
+
+class Quiet(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        with torch.set_grad_enabled(x.requires_grad):
+            return self.used(x)
 """
 PROGRAM = """
 import torch
@@ -155,6 +165,22 @@ def test_what_a_package_checkpoints_or_leaves_out_is_no_error(recorded, tmp_path
     _trace(site, tmp_path / "run.json", str(program))
     found = [(finding.kind, finding.severity) for finding in diagnose(load(tmp_path / "run.json"))]
     assert found == [("unused-parameter", "note")]
+
+
+def test_a_package_that_turns_gradients_off_is_not_to_be_edited(recorded, tmp_path):
+    """Parameters that get nothing from a package's no_grad are an error; the fix is in how the package is called."""
+    _, _, site = recorded
+    package = (site / "boxed" / "layer.py").read_text().strip().splitlines()[0]
+    program = tmp_path / "quiet.py"
+    text = DEEP.replace("import torch.utils.checkpoint\n", "").replace("import torch\n", f"{package}\n")
+    program.write_text(
+        text.replace("Deep", "Quiet")
+        .replace("model(torch.randn(4, 3))", "(model(torch.randn(4, 3)) + shift)")
+        .replace("model = Quiet()\n", "model = Quiet()\nshift = torch.zeros(3, requires_grad=True)\n")
+    )
+    _trace(site, tmp_path / "run.json", str(program))
+    found = next(one for one in diagnose(load(tmp_path / "run.json")) if one.kind == "broken-chain")
+    assert found.remedy.startswith("see when boxed records gradients")
 
 
 def test_a_program_in_a_package_is_the_users(recorded, tmp_path):

@@ -175,7 +175,8 @@ def _said_to_need_gradients(flow: Flow, roots: list[int]) -> str:
 
 
 def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
-    """Return the fix for a cut."""
+    """Return the fix for a cut; the user's program is to be changed, not a package that turns gradients off."""
+    package = cause.line.inside.partition(" (")[0] if cause.line is not None and reason == "no_grad" else ""
     event, checkpoint = flow.events[row], checkpoint_around(flow, row)
     line = flow.spelling.text(checkpoint or event.source)
     if checkpoint is not None:
@@ -186,7 +187,7 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
             f"{line.replace('.sample(', '.rsample(')}, where the distribution has it; else a loss with log_prob(...) "
             "of what was drawn"
         )
-    if cause.callee and not cause.own:
+    if cause.callee and not cause.own and not package:
         return f"do not decorate {cause.callee} with torch.no_grad() when it is used in training"
     if reason in NO_DERIVATIVE:
         return f"use a differentiable function in place of {_as_written(flow, event)}, such as {_smooth(flow, event)}"
@@ -205,7 +206,8 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
     if is_rebound_step(flow, row):
         name = (event.data.get("names") or [""])[0] or "the leaf"
         return f"write into {name} itself, which stays the leaf that way: {name} -= ..., or {name}.copy_(...)"
-    return "move this out of the block in which gradients are off"
+    off = f"see when {package} records gradients: some code does for inputs that require grad"
+    return off if package else "move this out of the block in which gradients are off"
 
 
 def is_rebound_step(flow: Flow, row: int) -> bool:
