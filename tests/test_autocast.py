@@ -232,3 +232,17 @@ def test_threads_have_their_own() -> None:
         thread.join()
         found.append((a @ a).dtype)
     assert found == [retrograd.float32, retrograd.bfloat16]
+
+
+@pytest.mark.parametrize("torch", [pytest.importorskip("torch"), retrograd])
+def test_scale_that_reaches_zero(torch: Any) -> None:
+    """Gradients that overflow again and again halve the scale until it is zero: further steps are left out as well."""
+    weight = torch.ones(1, requires_grad=True)
+    sgd = torch.optim.SGD([weight], lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1e-44)
+    for _ in range(6):
+        scaler.scale((weight * float("inf")).sum()).backward()
+        scaler.step(sgd)
+        scaler.update()
+
+    assert (scaler.get_scale(), weight.tolist()) == (0.0, [1.0])

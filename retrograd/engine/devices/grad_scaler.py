@@ -92,7 +92,7 @@ class GradScaler:
     def _unscaled(self, optimizer: Any) -> bool | None:
         """Whether any gradient is infinite or NaN, once all are divided; None if there are none."""
         found: bool | None = None
-        inverse = 1.0 / self.get_scale()
+        inverse = 1.0 / self.get_scale() if self.get_scale() else np.inf
         for parameter in (p for group in optimizer.param_groups for p in group["params"] if p.grad is not None):
             grad: Any = parameter.grad.coalesce() if parameter.grad.is_sparse else parameter.grad
             values = grad._values() if grad.is_sparse else grad

@@ -90,6 +90,8 @@ class Usual:
         """and those in which many more of its entries are zero than usual."""
         self.idle_rate = self.smallest_memory = 0.0
         self.had_rate = self.had_scale = False
+        self.first_rate = np.nan
+        """Learning rate once the first steps were over."""
         self.left_out, self.taken_scale = 0, np.inf
         """Steps left out in a row, and the scale of the last one that was taken."""
         self.counts: list[float] = []
@@ -110,6 +112,12 @@ class Usual:
         """Return the greatest norm that each gradient had lately, of those that are finite."""
         return np.asarray(np.where(np.isfinite(self._norms), self._norms, 0).max(0))
 
+    def growth_of_rate(self, moment: Moment) -> str:
+        """Return by how much the learning rate has grown, if that may be why a step is too large."""
+        if not moment.rate > _GROWN * self.first_rate > 0:
+            return ""
+        return f"; the learning rate is {moment.rate:.3g}, it was {self.first_rate:.3g} at step {WARM}"
+
     def add(self, moment: Moment) -> None:
         """Add a step that was judged."""
         place = self.seen % _USUAL
@@ -117,6 +125,8 @@ class Usual:
         self._shares[place] = moment.figures[3]
         self.ever = np.fmax(self.ever, np.where(np.isfinite(moment.gradient), moment.gradient, 0))
         self.seen += 1
+        if self.seen == WARM:
+            self.first_rate = moment.rate
         if self.seen % _RENEWED == 0 or self.seen == WARM:
             known = min(self.seen, _USUAL)
             with np.errstate(all="ignore"):
@@ -150,6 +160,8 @@ _STAYS = 3
 """Steps for which a gradient must be large to count as exploding,"""
 _FAR = 10
 """unless it is this many times the greatest of the last steps."""
+_GROWN = 5
+"""Times that the learning rate must have grown to be named."""
 _LONGER = 10
 """Times that a stretch is longer than any before where it is unusual."""
 
@@ -178,7 +190,9 @@ def not_finite(moment: Moment) -> str | None:
     if bad.any():
         return f"the gradient of {moment.named(bad)} is not finite"
     weights = ~np.isfinite(moment.figures[1])
-    return f"{moment.named(weights)} is not finite" if weights.any() else None
+    if not weights.any():
+        return None
+    return f"{moment.named(weights)} {'is' if weights.sum() == 1 else 'are'} not finite"
 
 
 def exploding(moment: Moment, times: float = 100.0) -> str | None:
@@ -198,7 +212,10 @@ def exploding(moment: Moment, times: float = 100.0) -> str | None:
         return None
     place = int(np.nanargmax(np.where(high, moment.gradient / moment.usual.norm, -np.inf)))
     now, before = moment.gradient[place], moment.usual.norm[place]
-    return f"the gradient of {moment.names[place]} has norm {now:.3g}, {now / before:.0f} times its median {before:.3g}"
+    sentence = (
+        f"the gradient of {moment.names[place]} has norm {now:.3g}, {now / before:.0f} times its median {before:.3g}"
+    )
+    return sentence + usual.growth_of_rate(moment)
 
 
 def stopped(moment: Moment, steps: int = 300) -> str | None:
@@ -240,7 +257,8 @@ def large_update(moment: Moment, ratio: float = 1.0) -> str | None:
     usual.largest = max(usual.largest, total)
     if usual.seen < WARM or not moved > ratio * usual.largest:
         return None
-    return f"the step changes the parameters by {moved:.3g}, more than their own norm {total:.3g}"
+    sentence = f"the step changes the parameters by {moved:.3g}, more than their own norm {total:.3g}"
+    return sentence + usual.growth_of_rate(moment)
 
 
 def no_rate(moment: Moment, steps: int = 5) -> str | None:
@@ -329,6 +347,8 @@ TRIGGERS: dict[str, Callable[..., str | None]] = {
     "slow": slow,
 }
 """Name -> what judges a step; keywords are its limits."""
+_FOLLOWING = ("exploding", "stopped", "zeros", "update", "scale")
+"""Those that look at what follows anyway from weights that are not finite."""
 DEFAULT = ("nonfinite", "exploding", "stopped", "zeros", "update", "rate", "scale", "memory", "graph")
 
 
@@ -342,8 +362,9 @@ class Triggers:
     def of(self, moment: Moment) -> list[tuple[str, str]]:
         """Return names and sentences of those that fire."""
         found = []
+        over = "nonfinite" in self.fired and not np.isfinite(moment.figures[1]).all()
         for name, judge in self.judges.items():
-            sentence = judge(moment)
+            sentence = "" if over and name in _FOLLOWING else judge(moment)
             if sentence and name not in self.fired:
                 self.fired.add(name)
                 found.append((name, sentence))
