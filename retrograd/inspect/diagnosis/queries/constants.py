@@ -178,7 +178,8 @@ class Constants:
                 known = next((one for one in taken if self._is_known(one, row)), None)
                 fresh = back or self._is_new_leaf(tensor)
                 if known is not None:
-                    return Cut(taker, operand, row, known, came_back=fresh)
+                    viewed = not self._flow.events[row].data.get("reason") and self._flow.events[before].kind == "cut"
+                    return Cut(taker, operand, before if viewed else row, known, came_back=fresh)
                 for given in taken:
                     if given not in seen:
                         seen.add(given)
