@@ -1,4 +1,4 @@
-# kind: broken-tie; symptom: input and output vectors of a word drift apart; names: out, words, a leaf of its own
+# kind: broken-tie; symptom: input and output vectors of a word drift apart; names: out, words, a separate leaf
 import copy
 
 import torch

@@ -1,4 +1,4 @@
-# kind: optimizer-mismatch; symptom: the price model learns nothing, the demand model is fine; names: price.weight, nobody trains
+# kind: optimizer-mismatch; symptom: the price model learns nothing, the demand model is fine; names: price.weight, no optimizer has them
 import torch
 
 torch.manual_seed(0)

@@ -1,4 +1,4 @@
-# kind: optimizer-mismatch; symptom: the baseline stays where it began; names: v1, v2, nobody trains
+# kind: optimizer-mismatch; symptom: the baseline stays where it began; names: v1, v2, no optimizer has them
 import torch
 
 torch.manual_seed(0)
