@@ -18,6 +18,7 @@ from retrograd.inspect.sources.torch_.calls.pristine import Pristine
 from retrograd.inspect.sources.torch_.watching import installation, mode
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.own_problems
 
 NAMES = [
     *("autograd._get_sequence_nr", "autograd._make_grads", "autograd.graph._engine_run_backward"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ...fixes import Fix
+from ...fixes import Change, Fix
 from ...operators import Trait, operator
 from ..text.spelling import operand
 from .program import callee
@@ -19,8 +19,10 @@ def _given_what_it_takes(site: Site) -> Iterator[Fix]:
     """Remove a softmax before a loss that applies its own; take the logarithm of what a loss takes as logarithms."""
     program = site.program
     for one in program.expressions(site.statement):
-        traits = operator(callee(one)).traits
-        if isinstance(one, ast.Call) and callee(one) != site.case.op and traits & _PROBABILITIES:
+        if isinstance(one, ast.Call) and callee(one) != site.case.op and operator(callee(one)).traits & _PROBABILITIES:
+            if site.case.evidence.get("dimension") is not None:
+                yield from fix("over the classes", _over_classes(site, one))
+                return
             given = one.args[0] if one.args else one.func.value if isinstance(one.func, ast.Attribute) else None
             if given is not None:
                 text = program.text(given)
@@ -29,6 +31,14 @@ def _given_what_it_takes(site: Site) -> Iterator[Fix]:
         scores = site.operands[0]
         text = f"{site.engine}.log_softmax({program.text(scores)}, 1)"
         yield from fix("give logarithms of probabilities", program.replaced(scores, text), tentative=True)
+
+
+def _over_classes(site: Site, call: ast.Call) -> Change:
+    """Return the change that takes probabilities over dimension 1, however the call names its dimension."""
+    places = [one for one in call.args if site.program.text(one).lstrip("-").isdigit()]
+    if places:
+        return site.program.replaced(places[-1], "1")
+    return site.program.with_keyword(call, "dim", "1")
 
 
 def _serves_else(site: Site, call: ast.expr) -> bool:

@@ -18,9 +18,13 @@ def _aligned(site: Site) -> Iterator[Fix]:
     if event is None:
         return
     if "dim" in site.case.evidence:
-        found = site.first(lambda one: isinstance(one, ast.Call) and canonical(callee(one)) == event.op)
-        if isinstance(found, ast.Call):
-            yield from fix("keep the dimension", site.program.with_keyword(found, "keepdim", "True"))
+        calls = [one for one in site.program.expressions(site.statement) if isinstance(one, ast.Call)]
+        calls = [one for one in calls if canonical(callee(one)) == event.op]
+        found = (
+            calls if len(calls) == 1 else [one for one in calls if ast.unparse(one) == site.case.evidence["operand"]]
+        )
+        if len(found) == 1:
+            yield from fix("keep the dimension", site.program.with_keyword(found[0], "keepdim", "True"))
         return
     names = event.data.get("names", ())
     spelled = {ast.unparse(one): one for one in reversed(site.program.expressions(site.statement))}

@@ -333,5 +333,5 @@ def _case(flow: Flow, one: Operand, loss: str, breach: Breach) -> Case:
         op=event.op,
         severity="error" if spoiled else None,
         marks=flow.marks(flow.run_after(one.row), [one.row], "takes something else"),
-        evidence={"loss": list(event.source or ()), "least": least, "most": most},
+        evidence={"loss": list(event.source or ()), "least": least, "most": most, "dimension": other},
     )

@@ -20,7 +20,9 @@ def own_statistics(flow: Flow) -> Iterator[Case]:
         if event.source in reported or not flow.does(row, Trait.DIFFERENCE) or len(flow.inputs(row)) != 2:
             continue
         measured = _measured(flow, row)
-        if measured is not None and row in flow.behind_losses.calls:
+        if measured is None or row not in flow.behind_losses.calls:
+            continue
+        if not _pairs_a_tensor_with_itself(flow, flow.inputs(row)[0], row):
             reported.add(event.source)
             yield _case(flow, row, *measured)
 
@@ -42,6 +44,28 @@ def _measured(flow: Flow, row: int) -> tuple[int, int] | None:
     return (made, dim) if moved and flow.facts(part).shape == kept else None
 
 
+_PASSED = (Trait.ELEMENTWISE, Trait.VIEW, Trait.ARRANGING, Trait.COPY, Trait.REDUCTION)
+"""Calls after which a table of pairs still is one."""
+
+
+def _pairs_a_tensor_with_itself(flow: Flow, tensor: int, row: int) -> bool:
+    """Whether a call behind a tensor takes one memory twice, as ``h @ h.T`` and distances do: rows are columns."""
+    todo, seen = [(tensor, row)], set[int]()
+    while todo:
+        made = flow.last_producer(*todo.pop())
+        if made is None or made in seen:
+            continue
+        seen.add(made)
+        inputs = flow.events[made].data.get("inputs", ())
+        distinct = dict.fromkeys(inputs) if flow.does(made, Trait.ELEMENTWISE) else inputs  # x * x is no table
+        memories = [flow.facts(one).storage for one in distinct]
+        if len(set(memories)) < len(memories):
+            return True
+        if flow.does(made, *_PASSED):
+            todo += [(one, made) for one in inputs]
+    return False
+
+
 def _case(flow: Flow, row: int, made: int, dim: int) -> Case:
     """Return the case of one line."""
     event, measure = flow.events[row], flow.events[made]
@@ -59,5 +83,5 @@ def _case(flow: Flow, row: int, made: int, dim: int) -> Case:
         op=measure.op,
         subjects=frozenset({part}),
         marks=flow.marks(flow.run_after(row), [row], "rows meet columns"),
-        evidence={"shapes": [list(flow.facts(one).shape) for one in (whole, part)], "dim": dim},
+        evidence={"shapes": [list(flow.facts(one).shape) for one in (whole, part)], "dim": dim, "operand": second},
     )
