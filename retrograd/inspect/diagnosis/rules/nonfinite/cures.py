@@ -43,8 +43,8 @@ class Sick:
     flow: Flow
     states: Finiteness
     row: int
-    masked: str = ""
-    """The call that takes the bad value out of sight again, too late: ``where at train.py:12``."""
+    masked: bool = False
+    """Whether a later call drops the entries that are bad, which is too late for backward."""
     slope: bool = False
     """Forward was finite, and the slope is not."""
 

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from ....graphs.graph import Graph
 from ....operators import Trait, operator
 from ...base import Case
-from ...facts.call_inputs import LARGEST, expression, input_names, limits_of
+from ...facts.call_inputs import LARGEST, expression, input_names
 from ...facts.calls import CALLS
 from ...facts.finite import Finiteness, state_of
 from ...facts.flow import Flow, Reached
@@ -16,7 +16,7 @@ from ...facts.runs import Run
 from ...text.words import at, operator_word, place
 from .ancestors import ancestor
 from .cures import Sick, cure
-from .in_forward import Hooks, bad_given, bad_made, hidden_by, hook_case, in_forward
+from .in_forward import Hooks, bad_given, bad_made, call_at, drops_entries, hiding_call, hook_case, in_forward
 
 
 def behind_transforms(flow: Flow, states: Finiteness, reached: Reached) -> set[int]:
@@ -111,8 +111,8 @@ def _poisoned(flow: Flow, states: Finiteness, row: int, run: Run) -> Case | None
     found = ancestor(flow, states, bad[0], row)
     if found is not None and found.row is not None:
         return in_forward(flow, states, found.row, run)
-    hidden = hidden_by(flow, row, states)
-    return _poisonous_data(flow, states, row, bad[0], run, hidden) if hidden else None
+    hiding = hiding_call(flow, row, states)
+    return None if hiding is None else _poisonous_data(flow, states, row, bad[0], run, call_at(flow, hiding))
 
 
 def _poisonous_data(flow: Flow, states: Finiteness, row: int, tensor: int, run: Run, hidden: str) -> Case:
@@ -198,7 +198,7 @@ def _node_case(flow: Flow, states: Finiteness, run: Run, node: int) -> Case:
         masked = zero and row is not None and _is_masked(flow, row)
         too_late = "a mask on the result comes too late" if masked else "the gradient that arrives there is zero"
         where += f", and {too_late}: zero times infinity is NaN" if zero else ""
-        remedy = _remedy(flow, states, row, first, masked="what follows" if masked else "", at_pole=pole is not None)
+        remedy = _remedy(flow, states, row, first, masked=bool(masked), at_pole=pole is not None)
         if snapshot.kind[node] == "function":
             remedy = f"let backward of {op} return a finite number there, or keep {first} away from that point"
     return Case(
@@ -216,14 +216,8 @@ def _node_case(flow: Flow, states: Finiteness, run: Run, node: int) -> Case:
 def _is_masked(flow: Flow, row: int) -> bool:
     """Whether the user of a call's result drops entries: by a mask, or zeros as factors."""
     arranged = flow.descendants(flow.outputs(row), row, follow=lambda call: flow.does(call, Trait.ARRANGING)).tensors
-    for call in {call for one in arranged for call in flow.used_in.get(one, ()) if call > row}:
-        data = [one for one in flow.inputs(call) if not flow.has_history(one, call) and not flow.requires_grad(one)]
-        ends = [limits_of(flow, one, call) for one in data if flow.does(call, Trait.PRODUCT)]
-        if any(flow.facts(one).dtype == "bool" for one in data) or any(end and end[0] == 0.0 for end in ends):
-            return True
-        if flow.does(call, Trait.INDEXING) or flow.does(call, Trait.PART):
-            return True
-    return False
+    users = {call for one in arranged for call in flow.used_in.get(one, ()) if call > row}
+    return any(drops_entries(flow, call) for call in users)
 
 
 def _dtype_of_gradient(flow: Flow, snapshot: Graph, node: int, row: int | None) -> str:
@@ -233,7 +227,7 @@ def _dtype_of_gradient(flow: Flow, snapshot: Graph, node: int, row: int | None) 
     return next(narrow, snapshot.dtype[node] or "")
 
 
-def _remedy(flow: Flow, states: Finiteness, row: int | None, name: str, *, masked: str, at_pole: bool) -> str:
+def _remedy(flow: Flow, states: Finiteness, row: int | None, name: str, *, masked: bool, at_pole: bool) -> str:
     """Return the fix for an undefined slope; a step without poles only passes on what had grown before."""
     if row is not None and (at_pole or operator(flow.events[row].op).poles):
         return cure(Sick(flow, states, row, masked=masked, slope=True))

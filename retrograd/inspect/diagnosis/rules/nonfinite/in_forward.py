@@ -9,9 +9,10 @@ from math import prod
 from typing import Any
 
 from ....graphs.graph import Graph
+from ....operators import Trait
 from ....recording.events import Event
 from ...base import Case
-from ...facts.call_inputs import LARGEST, expression, input_names, known_limits, largest_input
+from ...facts.call_inputs import LARGEST, expression, input_names, known_limits, largest_input, limits_of
 from ...facts.finite import Finiteness, state_of
 from ...facts.flow import Flow
 from ...facts.hooks import target_kind
@@ -65,16 +66,18 @@ def _undefined_case(flow: Flow, states: Finiteness, row: int, run: Run) -> Case:
     """Return the case of a call that has no finite value for its input."""
     event, made = flow.events[row], states.made[row]
     value = "NaN" if made.nan else made.signs
-    hidden = hidden_by(flow, row, states)
-    if hidden:
-        effect = f"{hidden} hides it in forward, but comes too late: zero times its slope is NaN in backward"
+    hiding = hiding_call(flow, row, states)
+    if hiding is not None:
+        effect = (
+            f"{call_at(flow, hiding)} hides it in forward, but comes too late: zero times its slope is NaN in backward"
+        )
     else:
         effect = f"it is the first bad value behind {flow.root_name(run)}"
     return Case(
         kind="nan-origin",
         message=f"{expression(flow, row)}{at(event.source)} makes the first {value}{_where(flow, row)}"
         f"{_why(flow, states, row)}; {effect}.",
-        remedy=cure(Sick(flow, states, row, masked=hidden)),
+        remedy=cure(Sick(flow, states, row, masked=hiding is not None and drops_entries(flow, hiding))),
         source=event.source,
         op=event.op,
         marks=flow.marks(run, [row], _MARK),
@@ -117,12 +120,25 @@ def _why(flow: Flow, states: Finiteness, row: int) -> str:
     return f" (its input is {least})" if least == most else f" (its input is between {least} and {most})"
 
 
-def hidden_by(flow: Flow, row: int, states: Finiteness) -> str:
-    """Return the call that took a bad value and gave finite ones: ``where at train.py:12``."""
+def hiding_call(flow: Flow, row: int, states: Finiteness) -> int | None:
+    """Return the call that took a bad value and gave finite ones, if there is one."""
     for call in sorted(flow.descendants(flow.outputs(row), row, states.made.__contains__).calls):
         if flow.has_node(call) and call not in states.made and states.given.get(call):
-            return f"{flow.events[call].op}{at(flow.events[call].source)}"
-    return ""
+            return call
+    return None
+
+
+def call_at(flow: Flow, row: int) -> str:
+    """Return a call in words: ``where at train.py:12``."""
+    return f"{flow.events[row].op}{at(flow.events[row].source)}"
+
+
+def drops_entries(flow: Flow, call: int) -> bool:
+    """Whether a call drops entries of what it is given: by a mask, zeros as factors, or an index."""
+    data = [one for one in flow.inputs(call) if not flow.has_history(one, call) and not flow.requires_grad(one)]
+    ends = [limits_of(flow, one, call) for one in data if flow.does(call, Trait.PRODUCT)]
+    by_values = any(flow.facts(one).dtype == "bool" for one in data) or any(end and end[0] == 0.0 for end in ends)
+    return by_values or flow.does(call, Trait.INDEXING, Trait.PART)
 
 
 def _step(flow: Flow, run: Run) -> int:
