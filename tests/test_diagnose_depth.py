@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import linecache
+from pathlib import Path
 
 import pytest
+from bug_programs import record
 
 import retrograd as rg
+from retrograd.inspect.diagnosis import diagnose
 from retrograd.inspect.findings import Finding
 
 PROGRAM = """
@@ -53,3 +56,26 @@ def test_the_ends_agree_with_the_word(figures: dict[str, float], kind: str) -> N
     assert found.kind == kind
     begin, end = found.evidence["norms"]
     assert (end < begin) == (kind == "vanishing")
+
+
+@pytest.mark.parametrize(("clip", "severity"), [("", "warning"), ("1.0", "note"), ("float('inf')", "warning")])
+def test_a_program_that_clips_is_not_told_to(clip: str, severity: str, tmp_path: Path) -> None:
+    """Growth that is clipped before each step is a note; a bound of infinity only measures the norm."""
+    pytest.importorskip("torch")
+    line = f"torch.nn.utils.clip_grad_norm_([weight], {clip})" if clip else "pass"
+    text = f"""import torch
+weight = torch.nn.Parameter(torch.eye(4) * 2.5)
+opt = torch.optim.SGD([weight], lr=1e-12)
+for _ in range(3):
+    state = torch.ones(2, 4)
+    for _ in range(16):
+        state = torch.relu(state @ weight)
+    opt.zero_grad()
+    state.mean().backward()
+    {line}
+    opt.step()
+"""
+    found = [one for one in diagnose(record(text, tmp_path)) if one.kind == "exploding"]
+
+    assert [one.severity for one in found] == [severity]
+    assert ("clip_grad_norm_" in (found[0].remedy or "")) == (severity == "warning")

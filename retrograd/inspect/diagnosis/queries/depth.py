@@ -322,10 +322,18 @@ def _passed_on(snapshot: Graph) -> dict[int, float]:
     return found
 
 
-def _remedy(op: str, *, grows: bool) -> str:
+def _is_clipped(flow: Flow, run: Run, leaves: list[int]) -> bool:
+    """Whether the gradients of a pass are clipped together before a step uses them."""
+    step = next((row for row in flow.optimizer_steps if row > run.end), len(flow.events))
+    clips = (event.data for row, event in flow.of_kind("clip") if run.end < row < step)
+    return any(set(leaves).issubset(data.get("inputs", ())) and (data.get("bound") or 0.0) < math.inf for data in clips)
+
+
+def _remedy(op: str, *, grows: bool, clipped: bool) -> str:
     """Return what to change, by the operator that changes the gradient."""
     if grows:
-        return "clip gradients (torch.nn.utils.clip_grad_norm_), start orthogonally, or use gates or normalisation"
+        clip = "" if clipped else "clip gradients (torch.nn.utils.clip_grad_norm_), "
+        return f"{clip}start orthogonally, or use gates or normalisation"
     if is_a(op, Trait.PRODUCT):  # which shrinks a gradient by the size of weights alone
         return "start from larger weights (torch.nn.init.xavier_normal_), or use normalisation or residual connections"
     return "use relu or gates in place of saturating functions, normalisation, or residual connections"
@@ -364,13 +372,15 @@ def _depth_case(flow: Flow, run: Run, line: _Line, leaves: list[int], remedy: st
     made = [name for name in (flow.events[rows[0]].data.get("output_names") or []) if name] if rows else []
     inside = f"{op}({', '.join(spelled)})" + (f" = {made[0]}" if made else "")
     grows = norms[1] > norms[0]  # the gain counts what a sum hands to each of its inputs
+    clipped = grows and _is_clipped(flow, run, leaves)
     verb = "grows (explodes)" if grows else "shrinks (vanishes)"
     return Case(
         kind="exploding" if grows else "vanishing",
         message=f"the gradient {verb} about {factor:.3g} times per step through {inside}{at(shown.source)}"
         f"{again or ':'} from {norms[0]:.1e} to {norms[1]:.1e} over {counted(len(line.nodes), 'step')}, down to "
-        f"{named(flow, leaves)}.",
-        remedy=remedy or _remedy(op, grows=grows),
+        f"{named(flow, leaves)}{', before it is clipped' if clipped else ''}.",
+        severity="note" if clipped else None,
+        remedy=remedy or _remedy(op, grows=grows, clipped=clipped),
         source=shown.source,
         op=op,
         subjects=frozenset(leaves),
