@@ -351,6 +351,24 @@ TABLES = {
 }
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_norms_that_are_taken_before_a_sum_has_ended(asynchronous: bool) -> None:
+    """When a pass ends, sums begun in its hooks may be under way: only what was reduced by then can be compared."""
+    two = []
+    for number in (0, 1):
+        sums = reduced(*NAMES)
+        for one in sums:
+            one.data.update(run=0, **({"asynchronous": True} if asynchronous else {}))
+        recording = rank(number, dict.fromkeys(NAMES, ALIKE[:1]), *sums)
+        graph = network()
+        graph.name[4:6], graph.measures["grad_norm"][4:6] = list(NAMES), [1.0 + number, 2.0 + number]
+        recording.graphs, recording.events[3].data["snapshot"] = [graph], 0
+        recording.events[4].data["kept_norms"] = {"0": 1.5, "1": 2.5 + number}
+        two.append(recording)
+
+    assert [one.kind for one in told(*two)] == ([] if asynchronous else ["unreduced-gradient"])
+
+
 @pytest.mark.parametrize(("op", "severity"), [("embedding", "note"), ("linear", "error")])
 def test_what_is_in_no_wrapper_and_shares_an_optimizer(op: str, severity: str) -> None:
     """A table may be for rows of this rank alone, which is said as a note; other weights were forgotten."""

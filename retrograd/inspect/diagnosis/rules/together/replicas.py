@@ -28,9 +28,17 @@ def drifting_replicas(found: Lineup) -> Iterator[Case]:
         yield _drift(found, found.drift)
     else:
         equal = equal_at_first(found.replicas)
+        unknown = set[str]().union(*map(_still_reduced, found.replicas))
         gaps = [gap for gap in found.norms if gap.reduced and not gap.expected and equal.get(gap.name, True)]
+        gaps = [gap for gap in gaps if gap.name not in unknown]
         if gaps:
             yield from _unreduced(found, gaps)
+
+
+def _still_reduced(replica: Replica) -> set[str]:
+    """Return the parameters whose gradients may still be on their way when a backward pass ends and norms are taken."""
+    events = replica.events
+    return {name for name, rows in replica.reduced.items() if any(events[row].data.get("asynchronous") for row in rows)}
 
 
 class _Words(NamedTuple):
