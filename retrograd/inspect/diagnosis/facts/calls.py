@@ -17,7 +17,7 @@ from ...recording.events import Event, Recording
 from ...recording.memory_parts import Part, contiguous, shares_entries
 from ...recording.tensor_facts import TensorFacts
 from .detachments import Detachments
-from .row_table import RowTable
+from .row_table import RowTable, first_between
 from .runs import Run, runs_of
 
 CALLS = frozenset({"operation", "inplace", "cut", "function"})
@@ -295,8 +295,7 @@ class CallTable:
 
     def stepped_between(self, begin: int, end: int) -> bool:
         """Whether an optimizer stepped after one row and before another."""
-        following = bisect_right(self.optimizer_steps, begin)
-        return following < len(self.optimizer_steps) and self.optimizer_steps[following] < end
+        return first_between(self.optimizer_steps, begin, end) is not None
 
     @cached_property
     def optimized(self) -> dict[int, int]:

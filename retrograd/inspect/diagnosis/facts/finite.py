@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .flow import Flow
-from .ledger import last_before
+from .row_table import last_before
 from .runs import Run
 
 

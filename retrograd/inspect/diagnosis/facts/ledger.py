@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from ...program.places import SourceLine
 from ...recording.events import Event
 from ..thresholds import CALLS_OF_A_STEP
 from .calls import CallTable
+from .row_table import first_between, last_before
 
 _CLEARING = ("grad-cleared", "grad-zeroed", "zero_grad")
 """Changes of a leaf that remove its gradient, besides assigning another one."""
@@ -102,6 +103,8 @@ class Ledger:
         self._set: dict[int, list[int]] = {}
         """Leaf -> rows at which the program set its gradient to other than it made of the one before."""
         self._enter_settings()
+        self.given_by_hand = set(self._set)
+        """Leaves whose ``.grad`` the program assigned, to something not derived from the old one."""
         for row, event in table.of_kind("optimizer"):
             self._enter(row, event)
         arrivals = table.rows.get("accumulate", [])
@@ -157,11 +160,6 @@ class Ledger:
             return tensor == latest or (unmade and table.facts(tensor).shape == shape)
 
         return leaf in self.accumulated and made_of(table, [given], row, had)
-
-    @property
-    def given_by_hand(self) -> set[int]:
-        """Leaves whose ``.grad`` the program assigned, to something not derived from the old one."""
-        return set(self._set)
 
     # -- gradients of one leaf
 
@@ -248,15 +246,3 @@ def made_of(table: CallTable, tensors: Iterable[int], row: int, wanted: Callable
         if any(map(wanted, level)):
             return True
     return False
-
-
-def last_before(rows: Sequence[int], row: int) -> int:
-    """Return the last of sorted event indices before another one, -1 for none."""
-    place = bisect_left(rows, row)
-    return rows[place - 1] if place else -1
-
-
-def first_between(rows: Sequence[int], after: int, before: int) -> int | None:
-    """Return the first of sorted rows between two."""
-    place = bisect_right(rows, after)
-    return rows[place] if place < len(rows) and rows[place] < before else None

@@ -1,7 +1,8 @@
-"""``RowTable``: which rows of a recording belong to a number, of a tensor or of memory; most numbers have one."""
+"""Rows of a recording: ``RowTable`` has those of each tensor or memory, and functions find one among sorted rows."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 
@@ -39,3 +40,15 @@ class RowTable:
     def values(self) -> Iterator[Sequence[int]]:
         """Yield the rows of each number that has some."""
         return map(self.get, self._rows)
+
+
+def last_before(rows: Sequence[int], row: int) -> int:
+    """Return the last of sorted event indices before another one, -1 for none."""
+    place = bisect_left(rows, row)
+    return rows[place - 1] if place else -1
+
+
+def first_between(rows: Sequence[int], after: int, before: int) -> int | None:
+    """Return the first of sorted rows between two."""
+    place = bisect_right(rows, after)
+    return rows[place] if place < len(rows) and rows[place] < before else None

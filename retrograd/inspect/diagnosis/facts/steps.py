@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ...recording.events import Event
 from .answers import answered_once
 from .flow import Flow
+from .row_table import last_before
 from .runs import Run
 
 
@@ -54,9 +55,7 @@ def _ends(flow: Flow) -> list[int]:
 
 def ended_before(flow: Flow, row: int) -> int:
     """Return the row at which a run had ended last before another row, -1 for none."""
-    ends = _ends(flow)
-    place = bisect_left(ends, row)
-    return ends[place - 1] if place else -1
+    return last_before(_ends(flow), row)
 
 
 def cuts_between(flow: Flow, after: int, before: int) -> list[int]:

@@ -13,7 +13,7 @@ from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.calls import held_by
 from ..facts.flow import Flow
-from ..facts.ledger import first_between
+from ..facts.row_table import first_between
 from ..facts.runs import Run
 from ..facts.steps import taken_gradients
 from ..text.spelling import receiver

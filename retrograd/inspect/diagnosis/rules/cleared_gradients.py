@@ -14,7 +14,8 @@ from ..base import Case, Check, Kind, Stage
 from ..facts.answers import answered_once
 from ..facts.calls import held_by
 from ..facts.flow import Flow
-from ..facts.ledger import first_between, last_before, made_of
+from ..facts.ledger import made_of
+from ..facts.row_table import first_between, last_before
 from ..facts.runs import Run
 from ..text.spelling import receiver
 from ..text.words import at, listed, named, times

@@ -11,7 +11,7 @@ from ...program.places import SourceLine
 from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
-from ..facts.ledger import last_before
+from ..facts.row_table import last_before
 from ..text.spelling import receiver
 from ..text.words import at, named, times
 from ..thresholds import BEYOND, HABIT

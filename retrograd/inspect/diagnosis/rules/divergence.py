@@ -10,8 +10,8 @@ from ...program.places import SourceLine
 from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
-from ..facts.ledger import last_before
 from ..facts.lines import calls_between, same_call
+from ..facts.row_table import last_before
 from ..facts.runs import Run
 from ..text.words import at, in_code, named
 

@@ -9,8 +9,8 @@ from math import prod
 from ....operators import Trait, is_a, traits_of
 from ...base import Case
 from ...facts.flow import Flow
-from ...facts.ledger import last_before
 from ...facts.lines import few_of_each_line
+from ...facts.row_table import last_before
 from ...text.words import at, shape_text
 from .not_scalar import in_brackets
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from ...base import Case
 from ...facts.call_inputs import LARGEST, limits_of
 from ...facts.flow import Flow
-from ...facts.ledger import Optimizer, Step, last_before
+from ...facts.ledger import Optimizer, Step
+from ...facts.row_table import last_before
 from ...facts.runs import Run
 from ...queries.overshoot import Overshoot, overshoots
 from ...text.words import at, counted, listed, named, times
