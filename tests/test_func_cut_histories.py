@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -102,17 +103,79 @@ def test_forward_derivatives_within_each_other_pass_grad_modes(torch: Any) -> An
     return found, [row[:2] for row in told][:3], torch.is_grad_enabled()
 
 
-def test_gradients_that_no_grad_would_stop_are_refused_beside_tangents() -> None:
-    """F-50: where recording through ``no_grad`` would give a parameter a gradient, that is said."""
-    p, x, one = retrograd.tensor(3.0, requires_grad=True), retrograd.tensor(2.0), retrograd.ones(())
+def _in_a_mode(torch: Any, leaf: Any) -> dict[str, Callable[..., Any]]:
+    """Functions that compute with recording off: directly, and derivatives taken or pulled there."""
+    func = torch.func
 
-    def second(f: Any) -> Any:
-        return retrograd.func.jvp(lambda y: retrograd.func.jvp(f, (y,), (one,))[1], (x,), (one,))[1]
+    def value(y: Any) -> Any:
+        with torch.no_grad():
+            made = (y * y * leaf).exp()
+        return made * y * y
 
-    with pytest.raises(RuntimeError, match="detach that tensor"):
-        second(lambda t: _unrecorded(retrograd, t * p) * t)
-    assert second(lambda t: _unrecorded(retrograd, t * p.detach()) * t) == 6.0
-    assert second(lambda t: _unrecorded(retrograd, t) * t * p).requires_grad
+    def derivative(y: Any) -> Any:
+        with torch.no_grad():
+            made = func.grad(lambda u: u**3 * y)(y)
+        return made * y * y
+
+    def pulled(y: Any) -> Any:
+        pull = func.vjp(lambda u: u**3 * y, y)[1]
+        with torch.no_grad():
+            made = pull(y)[0]
+        return made * y
+
+    return {"value": value, "derivative": derivative, "pulled": pulled}
+
+
+@pytest.mark.parametrize("kind", ["value", "derivative", "pulled"])
+def test_modes_in_derivatives_within_each_other(kind: str) -> None:
+    """F-50: ``no_grad`` stops gradients and no tangents, however derivatives are nested, also those of the program."""
+    pytest.importorskip("torch")
+    assert_agree(lambda torch: [_nested(torch, kind, names) for names in itertools.product(*[_OF] * 3)])
+
+
+_OF: dict[str, Callable[..., Any]] = {
+    "grad": lambda torch, f: torch.func.grad(f),
+    "jvp": lambda torch, f: lambda x: torch.func.jvp(f, (x,), (torch.ones_like(x),))[1],
+    "jacfwd": lambda torch, f: torch.func.jacfwd(f),
+}
+
+
+def _nested(torch: Any, kind: str, names: tuple[str, ...]) -> Any:
+    x, leaf = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (1.3, 0.7))
+    f = _in_a_mode(torch, leaf)[kind]
+    for name in names:
+        f = _OF[name](torch, f)
+    out = f(x)
+    return out.detach(), torch.autograd.grad(out + 0 * x, (x, leaf), allow_unused=True)[0]
+
+
+@differential
+def test_unrecorded_writes_in_derivatives_within_each_other(torch: Any) -> Any:
+    """F-50: a write under ``no_grad`` changes tangents, and leaves gradients as they were."""
+
+    def f(y: Any) -> Any:
+        made = torch.stack([y * y, y]) * y
+        with torch.no_grad():
+            made[0].mul_(y)
+            made[1] = y * 3
+        return (made * made).sum() * y
+
+    x = torch.tensor(1.3, dtype=torch.float64)
+    pairs = [(outer, inner) for outer, inner in itertools.product(_OF, _OF) if inner == "grad" or outer != "grad"]
+    return [_OF[outer](torch, _OF[inner](torch, f))(x) for outer, inner in pairs]
+
+
+def test_gradients_of_tangents_of_unrecorded_writes_are_refused() -> None:
+    """F-50: what PyTorch makes of these is no derivative; here a sentence says that it is not known."""
+
+    def f(y: Any) -> Any:
+        made = y * y
+        with retrograd.no_grad():
+            made.mul_(2)
+        return made * y
+
+    with pytest.raises(RuntimeError, match="in place of the write"):
+        retrograd.func.grad(retrograd.func.jacfwd(f))(retrograd.tensor(2.0))
 
 
 @differential

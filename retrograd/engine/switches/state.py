@@ -47,8 +47,6 @@ class ThreadState(threading.local):
     grad_enabled: bool = True
     in_handler: bool = False
     """Whether a ``__torch_dispatch__`` is running: what it does is how one operator computes, and is not observed."""
-    grad_switches: int = 0
-    """How often ``grad_enabled`` was switched off."""
     through: Any = None
     """Set where the program's grad modes are only noted, as tangents pass through all of them."""
     grad_enabled_above: bool = False
@@ -97,8 +95,6 @@ def set_grad_enabled_here(enabled: bool) -> bool:
     before = STATE.grad_enabled
     if before is not enabled:
         STATE.grad_enabled = enabled
-        if not enabled:
-            STATE.grad_switches += 1
         with _lock:
             MODE += -1 if enabled else 1
     return before

@@ -18,6 +18,7 @@ from .. import observe
 from ..aliasing.versions import storage_of
 from ..aliasing.views import requires_grad
 from ..core.base import made
+from ..switches.modes import is_grad_enabled
 from ..switches.state import STATE
 from ..switches.transforming import write_in_transform
 from .cuts import CutPoint
@@ -69,7 +70,7 @@ class _Derivative(_Made):
                 f"operation (aten::{name}) that would mutate a captured Tensor. This is not supported; please "
                 "rewrite the function being transformed to explicitly accept the mutated Tensor(s) as inputs."
             )
-        if self.leaves and STATE.grad_enabled and not STATE.inference:
+        if self.leaves and is_grad_enabled() and not STATE.inference:
             _refuse_leaf(t, self.leaves)
 
 

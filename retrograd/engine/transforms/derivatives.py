@@ -82,7 +82,7 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
     @functools.wraps(func)
     def derived(*args: Any, **kwargs: Any) -> Any:
         level = Level(chosen(args, argnums))
-        with recording("grad"), without_saved_hooks():
+        with recording("grad", level.cut), without_saved_hooks():
             with level.guarded((args, kwargs)) as (others, named):
                 output, aux = with_aux(func(*replaced(others, argnums, level.values()), **named), has_aux, _WHO)
             if not isinstance(output, Tensor):
@@ -130,7 +130,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     outputs that are not all tensors, and from ``vjp_fn`` for cotangents nested otherwise.
     """
     level = Level(primals)
-    with recording("vjp"), without_saved_hooks():
+    with recording("vjp", level.cut), without_saved_hooks():
         with level.guarded():
             output, aux = with_aux(func(*level.values()), has_aux, _VJP)
         leaves, spec = tensors_only(output, _VJP)
@@ -150,7 +150,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             if not (leaf is None or isinstance(leaf, Tensor)):
                 raise TypeError(f"gradients can be either Tensors or None, but got {type(leaf).__name__}")
         level.called()
-        with recording("vjp"):
+        with recording("vjp", level.cut):
             return level.gradients(leaves, flat)
 
     return (result, vjp_fn, rest) if has_aux else (result, vjp_fn)
@@ -179,7 +179,7 @@ def jacrev(
     def derived(*args: Any) -> Any:
         refuse_complex("jacrev", args, "input")
         level = Level(chosen(args, argnums))
-        with recording("jacrev"), without_saved_hooks():
+        with recording("jacrev", level.cut), without_saved_hooks():
             with level.guarded(args) as others:
                 output, aux = with_aux(func(*replaced(others, argnums, level.values())), has_aux, _VJP)
             leaves, spec = tensors_only(output, _VJP)

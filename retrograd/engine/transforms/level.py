@@ -12,34 +12,46 @@ from ..core.registry import F
 from ..execution.backward import grad as gradients_of
 from ..forward_mode.forward_ad import keep_tangent, make_dual, tangent_of
 from ..graph.hooks import disable_saved_tensors_hooks
+from ..nodes.node import edge_parts
 from ..pytree.trees import tree_flatten, tree_map, tree_unflatten
-from ..switches.modes import enable_grad, inference_mode
+from ..switches.modes import enable_grad, inference_mode, is_grad_enabled
 from ..switches.state import STATE
 from ..tensors.tensor import Tensor
 from .captures import captures_refused
-from .cuts import CutPoint, Through
+from .cuts import CutPoint, Through, hold_back
 from .function_rules import transforming
 
 
 @contextmanager
-def recording(kind: str) -> Iterator[None]:
+def recording(kind: str, cut: CutPoint) -> Iterator[None]:
     """Beneath a transform of this kind operations are recorded, whatever mode its caller is in."""
-    through, STATE.through = STATE.through, None
-    try:
-        with inference_mode(False), enable_grad(), transforming(kind):
-            yield
-    finally:
-        STATE.through = through
+    with _recorded(kind, None if STATE.through is None else STATE.through.beneath(cut)):
+        yield
 
 
 @contextmanager
-def through_modes(enabled: bool) -> Iterator[Through]:
-    """In the block the program's grad modes stop no recording; ``enabled`` is what it finds."""
-    outside, STATE.through = STATE.through, Through(enabled)
+def recording_directions(kind: str) -> Iterator[None]:
+    """The same where derivatives are taken along directions: the function finds the grad mode of the caller."""
+    enabled = is_grad_enabled()
+    through = Through(enabled) if STATE.through is None else STATE.through.beneath(None, enabled)
+    with _recorded(kind, through):
+        yield
+
+
+@contextmanager
+def _recorded(kind: str, through: Through | None) -> Iterator[None]:
+    outside, STATE.through = STATE.through, None
     try:
-        yield STATE.through
+        with inference_mode(False), enable_grad(), transforming(kind):
+            STATE.through = through
+            try:
+                yield
+            finally:
+                STATE.through = None
     finally:
         STATE.through = outside
+        if through is not None:
+            through.end()
 
 
 @contextmanager
@@ -73,15 +85,17 @@ class Level:
 
     def __init__(self, values: Any, *, pushes: bool = False) -> None:
         leaves, self.spec = tree_flatten(values)
-        self._recorded_outside = STATE.grad_enabled
-        self.cut = CutPoint(records_directions=pushes)
+        self.cut = CutPoint()
         self._pushes = pushes
+        self.called()
         for leaf in leaves:
             if not isinstance(leaf, Tensor):
                 raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
         self._own: list[Any] = []
         with inference_mode(False), enable_grad():
             self.inputs = [_alias(t) if t.requires_grad else self._entered(t) for t in leaves]
+            writable = pushes or STATE.through is not None
+            self._given = [_alias(t) for t in self.inputs] if writable else self.inputs
 
     def _entered(self, t: Any) -> Any:
         leaf = new_leaf(ordinary(t).detach())
@@ -94,8 +108,7 @@ class Level:
 
     def values(self) -> Any:
         """What the function is called with."""
-        given = [_alias(t) for t in self.inputs] if self._pushes else self.inputs
-        return tree_unflatten(given, self.spec)
+        return tree_unflatten(self._given, self.spec)
 
     @contextmanager
     def guarded(self, others: Any = ()) -> Iterator[Any]:
@@ -103,7 +116,7 @@ class Level:
         inside = tree_map(_belonging, others)
         arguments = [t for t in tree_flatten(inside)[0] if isinstance(t, Tensor)]
         arguments += self.inputs
-        with captures_refused(arguments, () if self._pushes else self.inputs, self.cut, self.inputs):
+        with captures_refused(arguments, () if self._pushes else self._given, self.cut, self.inputs):
             self.cut.is_open = True
             try:
                 yield inside
@@ -113,6 +126,7 @@ class Level:
     def called(self) -> None:
         """Results have a history if something is recorded now: they are called for later than the level began."""
         self._recorded_outside = STATE.grad_enabled
+        self._held_back = STATE.through is not None and not STATE.through.enabled
 
     def gradients(self, outputs: list[Any], cotangents: list[Any]) -> Any:
         """Vector-Jacobian product, zeros where nothing depends on an input."""
@@ -134,8 +148,10 @@ class Level:
         Nor has it one where nothing was recorded outside.
         """
         own = frozenset(id(leaf) for leaf in (*self._own, *others))
-        if not t.requires_grad or (self._recorded_outside and self._reaches_more_than(own, t)):
+        if not t.requires_grad:
             return t
+        if self._recorded_outside and self._reaches_more_than(own, t):
+            return _held_back(t) if self._held_back and not self._pushes else t
         tangent = tangent_of(t)
         made = t.detach()
         return made if tangent is None else make_dual(made, self.left(tangent, others))
@@ -159,6 +175,13 @@ def _alias(t: Any) -> Any:
     alias = F.alias(t)
     edge = gradient_edge(alias)
     alias._meta.view, alias._fn = None, edge
+    return alias
+
+
+def _held_back(t: Any) -> Any:
+    """``t`` where the program has recording off, but tangents pass."""
+    alias = F.alias(t)
+    hold_back(edge_parts(gradient_edge(alias))[0])
     return alias
 
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
-from ..aliasing.versions import version_of
 from ..core.registry import F
 from ..execution.backward import grad as gradients_of
 from ..forward_mode.forward_ad import (
@@ -26,19 +25,17 @@ from ..forward_mode.forward_ad import (
     unpack_dual,
 )
 from ..pytree.trees import tree_flatten, tree_map, tree_unflatten
-from ..switches.modes import inference_mode, is_grad_enabled, set_grad_enabled
-from ..switches.state import STATE
+from ..switches.modes import inference_mode
+from ..switches.state import STATE, set_grad_enabled_here
 from ..tensors.tensor import Tensor
 from .captures import captures_refused
 from .cuts import CutPoint
 from .derivatives import ArgNums, chosen, jacrev, refuse_complex, replaced, tensors_only, with_aux
 from .function_rules import transforming
-from .level import Level, new_leaf, ordinary, recording, through_modes
+from .level import Level, new_leaf, ordinary, recording_directions
 from .vmap import check_randomness, drawing_refused
 
 _JVP = "jvp(f, primals, tangents)"
-Push = Callable[[Level, list[Any], list[Any]], list[Any]]
-"""The tangents of a level's outputs for those of its inputs."""
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
@@ -70,7 +67,7 @@ def _forward_level() -> Iterator[bool]:
         stack.callback(exit_dual_level)
         grad_enabled = STATE.grad_enabled
         stack.enter_context(inference_mode(False))
-        stack.enter_context(set_grad_enabled(grad_enabled))
+        set_grad_enabled_here(grad_enabled)
         stack.enter_context(transforming("jvp"))
         stack.enter_context(_set_fwd_grad_enabled(True))
         yield True
@@ -110,12 +107,10 @@ def _primal_of(value: Any) -> Any:
 
 def _by_transposing_twice(func: Callable[..., Any], primals: Any, tangents: list[Any], has_aux: bool) -> Any:
     level = Level(primals, pushes=True)
-    enabled = is_grad_enabled()
-    with recording("jvp"):
-        with level.guarded(), through_modes(enabled) as through:
+    with recording_directions("jvp"):
+        with level.guarded():
             output, aux = with_aux(func(*level.values()), has_aux, _JVP)
         leaves, spec = tensors_only(output, _JVP)
-        through.refuse_gradients(leaves)
         pushed = tree_unflatten(_pushed(level, leaves, tangents), spec)
         results = (level.left_tree(output), pushed)
         return (*results, level.left_tree(aux)) if has_aux else results
@@ -155,6 +150,13 @@ def _directions(values: Any, name: str) -> tuple[list[Any], Any]:
 
 def _pushed(level: Level, outputs: list[Any], tangents: list[Any]) -> list[Any]:
     """The tangents of ``outputs`` for tangents of the level's inputs."""
+    with STATE.through.directions():
+        found, dummies = _along(level, outputs, tangents)
+    return [level.left(found[id(o)], dummies) if id(o) in found else o.new_zeros(o.shape) for o in outputs]
+
+
+def _along(level: Level, outputs: list[Any], tangents: list[Any]) -> tuple[dict[int, Any], list[Any]]:
+    """The tangents that are not zero, by the ids of outputs, and the leaves that stood for cotangents."""
     reached = [(o, new_leaf(o.new_zeros(o.shape))) for o in outputs if o.requires_grad]
     dummies = [d for _, d in reached]
     found: dict[int, Any] = {}
@@ -165,7 +167,7 @@ def _pushed(level: Level, outputs: list[Any], tangents: list[Any]) -> list[Any]:
             weights = [ordinary(t) for _, t in linear]
             made = gradients_of([g for g, _ in linear], dummies, weights, create_graph=True, allow_unused=True)
             found = {id(o): t for (o, _), t in zip(reached, made, strict=True) if t is not None}
-    return [level.left(found[id(o)], dummies) if id(o) in found else o.new_zeros(o.shape) for o in outputs]
+    return found, dummies
 
 
 def jacfwd(
@@ -173,9 +175,8 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """A function that returns what that of ``jacrev`` returns, column by column: one direction per input number.
 
-    ``func`` is called once, or, where it switches grad mode off, which does not keep tangents back, once more for each
-    direction.  ``RuntimeError`` where it draws random numbers, unless ``randomness`` is ``"different"`` or ``"same"``,
-    and for complex numbers; ``ValueError`` for an argument of integers.
+    ``RuntimeError`` where it draws random numbers, unless ``randomness`` is ``"different"`` or ``"same"``, and for
+    complex numbers; ``ValueError`` for an argument of integers.
     """
 
     @functools.wraps(func)
@@ -185,18 +186,14 @@ def jacfwd(
         _check_points(points)
         check_randomness(randomness)
         level = Level(points, pushes=True)
-        switched = STATE.grad_switches
-        with recording("jacfwd"):
+        with recording_directions("jacfwd"):
             drawing = drawing_refused() if randomness == "error" else nullcontext()
             with level.guarded(args) as others, transforming("vmap"), drawing:
-                versions = _versions(others)
                 returned = func(*replaced(others, argnums, level.values()))
             output, aux = with_aux(returned, has_aux, _JVP)
             leaves, spec = tensors_only(output, _JVP)
             refuse_complex("jacfwd", output, "output")
-            repeatable = STATE.grad_switches != switched and randomness == "error"
-            push = _by_calling(func, _unwritten(others, versions), argnums, has_aux) if repeatable else _pushed
-            blocks = [_columns(push, level, leaves, place) for place in range(len(level.inputs))]
+            blocks = [_columns(level, leaves, place) for place in range(len(level.inputs))]
             nested = [tree_unflatten([block[i] for block in blocks], level.spec) for i in range(len(leaves))]
             found = tree_unflatten(nested, spec)
             return (found, level.left_tree(aux)) if has_aux else found
@@ -211,45 +208,14 @@ def _check_points(points: Any) -> None:
             raise ValueError(f"Expected primal to be floating point or complex, but got: {point.dtype}")
 
 
-def _versions(args: Any) -> list[int]:
-    return [version_of(t) for t in tree_flatten(args)[0] if isinstance(t, Tensor)]
-
-
-def _unwritten(args: Any, versions: list[int]) -> Any:
-    """The arguments, for further calls; ``RuntimeError`` if they were written since they had ``versions``."""
-    if _versions(args) != versions:
-        raise RuntimeError(
-            "jacfwd: the function switches grad mode off, so it is called once for each direction, and it writes to "
-            "its arguments, which each call would find changed. Let it write to a clone."
-        )
-    return args
-
-
-def _by_calling(func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums, has_aux: bool) -> Push:
-    """Tangents of the outputs by forward mode, which calls the function for each direction."""
-
-    def of_points(*points: Any) -> Any:
-        given = points if isinstance(argnums, tuple) else points[0]
-        return with_aux(func(*replaced(args, argnums, given)), has_aux, _JVP)[0]
-
-    def push(level: Level, outputs: list[Any], tangents: list[Any]) -> list[Any]:
-        points = tree_unflatten([F.clone(t) for t in level.inputs], level.spec)  # whatever is done to them
-        directions = tree_unflatten(tangents, level.spec)
-        if not isinstance(argnums, tuple):
-            points, directions = (points,), (directions,)
-        return [level.left(t) for t in tree_flatten(jvp(of_points, points, directions)[1])[0]]
-
-    return push
-
-
-def _columns(push: Push, level: Level, outputs: list[Any], place: int) -> list[Any]:
+def _columns(level: Level, outputs: list[Any], place: int) -> list[Any]:
     """For each output its derivatives by the numbers of one input, those in the last dimensions."""
     source = level.inputs[place]
     pushed = []
     for i in range(source.numel()):
         tangents = [t.new_zeros(t.shape) for t in level.inputs]
         tangents[place].view(-1)[i] = 1
-        pushed.append(push(level, outputs, tangents))
+        pushed.append(_pushed(level, outputs, tangents))
     if not pushed:
         return [o.new_zeros((*o.shape, *source.shape)) for o in outputs]
     columns = zip(*pushed, strict=True)
@@ -270,15 +236,12 @@ def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """``(output, jvp_fn)`` at ``primals``; ``jvp_fn(*tangents)`` uses the graph that was recorded once.
 
-    Where ``func`` switches grad mode off, which does not keep tangents back, it is called for each of them instead.
     ``jvp_fn`` raises ``RuntimeError`` for tangents unlike the primals in structure, shape or dtype.
     """
     level = Level(primals, pushes=True)
-    switched = STATE.grad_switches
-    with recording("linearize"):
+    with recording_directions("linearize"):
         with level.guarded():
             output = func(*level.values())
-        is_recorded = STATE.grad_switches == switched
         leaves, spec = tree_flatten(output)
         result = level.left_tree(output)
     points, structure = tree_flatten(primals)
@@ -290,11 +253,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 f"Expected the tangents {given_structure} to have the same argspec as the primals {structure}"
             )
         _check_like(points, given)
-        if not is_recorded:
-            copies = tree_map(lambda p: p.clone() if isinstance(p, Tensor) else p, primals)
-            return jvp(func, copies, tangents)[1]
         level.called()
-        with recording("linearize"):
+        with recording_directions("linearize"):
             return tree_unflatten(_pushed(level, leaves, given), spec)
 
     return result, jvp_fn
