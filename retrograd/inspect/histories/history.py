@@ -72,6 +72,10 @@ class History:
 
     def __init__(self, memory: int) -> None:
         self._memory = memory
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Hold nothing."""
         self.columns: list[Column] = []
         self._places: dict[Column, int] = {}
         self._rows = _FEWEST_ROWS

@@ -28,8 +28,10 @@ def run_parts(run: WatchedRun, rows: int | None = None) -> Iterator[Any]:
 
     yield Text(headline(run), style="bold")
     if not len(run.curves):
-        yield Text("no step of an optimizer was seen", style="italic")
+        yield Text("no step was seen, of an optimizer or between two backward passes", style="italic")
         return
+    if run.about.get("steps"):
+        yield Text(clean(str(run.about["steps"])), style="italic")
     yield _curves(run.curves)
     yield _parameters(run.curves, rows)
     for one in run.happened:

@@ -12,27 +12,25 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from ..diagnosis import diagnose
 from ..process.recorder import recording
-from ..program.frames import user_frame
 from ..render import RenderOptions
 from ..render.formats.json_ import RENDERER
 from ..writing import write_output
 from .meter import Meter
-from .replay import CannotRepeat, StepCode, steps_left_out, variables_of
+from .replay import CannotRepeat, Frame, Place, StepCode, steps_left_out
 
 _LIMIT = 120.0
 """Seconds after which a child process is killed."""
 
 
-def repeated(meter: Meter, frame: FrameType | None, optimizers: list[Any], file: str) -> dict[str, Any]:
+def repeated(meter: Meter, place: Place, optimizers: list[Any], file: str) -> dict[str, Any]:
     """Run the current step again and save its recording; return the outcome as JSON values.
 
     Keys: ``file`` (the recording), ``loss`` (of the repetition), ``equal`` (to the bit), ``findings``; or ``reason``,
@@ -43,14 +41,14 @@ def repeated(meter: Meter, frame: FrameType | None, optimizers: list[Any], file:
         reason = "this system cannot copy a process"
     if meter.before is None:
         reason = "replay=True was not asked for"
-    if frame is None:
+    if not place.frames:
         reason = "no line of the program was found that steps"
-    if reason or frame is None:
+    if reason:
         return {"reason": reason}
     found: dict[str, Any] = {}
-    for around in _frames_around(frame):
+    for around in place.frames:
         try:
-            code = StepCode(around, around.f_lineno)
+            code = StepCode(around)
         except CannotRepeat as error:
             return found or {"reason": str(error)}
         found = {"reason": code.why_not}
@@ -61,22 +59,14 @@ def repeated(meter: Meter, frame: FrameType | None, optimizers: list[Any], file:
     return found
 
 
-def _frames_around(frame: FrameType) -> Iterator[FrameType]:
-    """Yield the frame that steps and those that called it, as far as there are any of the program or its libraries."""
-    outer: FrameType | None = frame
-    while outer is not None:
-        yield outer
-        outer = user_frame(outer.f_back)
-
-
-def _run_again(meter: Meter, code: StepCode, frame: FrameType, optimizers: list[Any], file: str) -> dict[str, Any]:
+def _run_again(meter: Meter, code: StepCode, frame: Frame, optimizers: list[Any], file: str) -> dict[str, Any]:
     """Run the step again, in the child."""
     assert meter.before is not None, "asked before"
     meter.before.put_back(meter.values_before())
     if meter.scaler is not None:
         meter.engine.ready_again(meter.scaler)
     with meter.engine.hear(meter), meter.repeating(), steps_left_out(optimizers), recording(level="full") as recorded:
-        code.run(variables_of(frame), frame.f_globals)
+        code.run(frame.variables, frame.namespace())
     losses = meter.losses_again()
     if not losses:
         return {"reason": "no backward pass is in its lines"}

@@ -1,7 +1,7 @@
 """``Meter``: collects the statistics of each step from what an engine reports.
 
 A *step* ends with the step of an optimizer. If several optimizers step in turn, it ends with the last of them: the next
-step begins when one of them steps again.
+step begins when one of them steps again. Where no optimizer steps, ``ByHand`` finds the steps.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import sys
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -22,45 +23,22 @@ from ...interpreter import getframe
 from ..histories.history import Array, Column, History
 from ..program.frames import read_locals, user_frames
 from ..program.names import frame_variables, search
-from .engines import MEASURED, Engine, GraphSize, StepReader
+from .by_hand import ByHand
+from .engines import Engine, GraphSize, Pass
 from .guarded import Guard
-from .names import names_of
-from .replay import Before
-from .triggers import KEPT
+from .names import Trained, held_by, names_of
+from .replay import Before, Place
+from .triggers import KEPT, WARM
 
 _COUNTED = 20
 """Steps after which the nodes of the graph are counted again."""
-_MOST_NODES = 100_000
-"""Nodes counted at most."""
 _PAGE = resource.getpagesize()
 _PEAK = 1 if sys.platform == "darwin" else 1024
 """Bytes in the unit of ``ru_maxrss``."""
 
 
-class _Optimizer:
-    """One optimizer with what it holds."""
-
-    def __init__(self, engine: Engine, optimizer: Any, names: list[str], history: History) -> None:
-        self.parameters = held_by(optimizer)
-        self.names = names
-        self.reader: StepReader = engine.reader(self.parameters)
-        columns = [Column(figure, name) for figure in MEASURED for name in names]
-        self.places = history.places(columns).reshape(len(MEASURED), len(names))
-        self.rate = history.places([Column("rate")])[0]
-
-    def named(self) -> Iterable[tuple[Any, str]]:
-        """Return each parameter with its name."""
-        return zip(self.parameters, self.names, strict=True)
-
-
 def _listed(roots: Any) -> Sequence[Any]:
     return roots if isinstance(roots, (list, tuple)) else [roots]
-
-
-def held_by(optimizer: Any) -> list[Any]:
-    """Return the parameters of all groups, each once."""
-    found = {id(one): one for group in optimizer.param_groups for one in group["params"]}
-    return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +67,7 @@ class Meter:
         self._begun = False
         self.row: Array = np.full(0, np.nan, np.float32)
         """Statistics of the current step so far."""
-        self._optimizers: dict[int, _Optimizer] = {}
+        self._optimizers: dict[int, Trained] = {}
         self._stepped: set[int] = set()
         self._losses: dict[str, list[Any]] = {}
         self._scaled: dict[int, tuple[weakref.ref[Any], int, Any]] = {}
@@ -118,27 +96,74 @@ class Meter:
         self._again: list[Any] = []
         """Losses of a step that is run again."""
 
+        self._hands = {} if reading.only is not None else {kind: ByHand(engine) for kind in (True, False)}
+        """What finds steps where there is no optimizer: by passes into leaves, or by those that return gradients."""
+        self._passing: ByHand | None = None
+        self.place: Place | None = None
+        """The last backward pass, where steps are found by these."""
+
     # -- callbacks of the engine
 
-    def backward(self, roots: Sequence[Any], frame: FrameType | None) -> None:
+    def backward(self, of: Pass, frame: FrameType | None) -> None:
         """A backward pass begins: keep the values of its roots, with the names they have in the program."""
-        self._safely(self._backward, roots, frame)
+        over: ByHand | None = self._safely(self._step_by_hand, of)
+        if over is not None:
+            self._judge(self, over)
+            if self.before is not None:
+                self.before.step_was_found()
+        self._safely(self._backward, of, frame)
 
-    def _backward(self, roots: Sequence[Any], frame: FrameType | None) -> None:
+    def _step_by_hand(self, of: Pass) -> ByHand | None:
+        """Read the step that is over where no optimizer steps; return what found it."""
+        self._passing = hand = None if self._depth else self._hands.get(of.into_leaves)
+        if hand is None or (not of.into_leaves and not of.inputs):
+            return None
+        with self._engine.own_work():
+            if not hand.begins(of.roots, of.inputs):
+                return None
+            self._hands = {of.into_leaves: hand}
+            self._step_begins(hand, closure=False)
+            return hand if self._step_ended(hand) else None
+
+    def backward_ended(self, of: Pass, results: Sequence[Any] | None, *, raised: bool) -> None:
+        """It is over."""
+        hand, self._passing = self._passing, None
+        if hand is not None and not self._depth:
+            self._safely(self._pass_ended, hand, None if of.into_leaves else results, raised)
+
+    def _pass_ended(self, hand: ByHand, results: Sequence[Any] | None, raised: bool) -> None:
+        if raised:
+            hand.failed()
+            return
+        with self._engine.own_work():
+            hand.ended(results)
+        if self.before is not None:
+            self.before.pass_ended()
+
+    def _backward(self, of: Pass, frame: FrameType | None) -> None:
         with self._engine.own_work():
             if self._depth:  # the step is run again
-                self._again += [self._scaled_from(one)[1] for one in _listed(roots)]
+                self._again += [self._scaled_from(one)[1] for one in of.roots]
+                return
+            if self._passing is not None and self._passing.counts:
+                if not of.into_leaves and not self._passing.steps:
+                    self._losses.clear()  # those before may have been of anything
+                self.place = None if frame is None else Place(frame, kept=self.before is not None)
+            elif not of.into_leaves:
                 return
             if not self._losses and self.before is not None:
                 self.before.backward_begins([one for known in self._optimizers.values() for one in known.parameters])
-            variables = {} if frame is None else {id(value): name for name, value in read_locals(frame).items()}
-            for root in _listed(roots):
-                if self._engine.is_tensor(root):
-                    if not self._losses and self.step % _COUNTED == 0:
-                        self._graph = self._engine.graph_size(root, _MOST_NODES)
-                        self._look_for_kept(root, frame)
-                    key, value = self._scaled_from(root)
-                    self._losses.setdefault(variables.get(id(root)) or variables.get(key, "loss"), []).append(value)
+            self._keep_losses(of.roots, frame)
+
+    def _keep_losses(self, roots: Sequence[Any], frame: FrameType | None) -> None:
+        """Keep the values of the roots of a pass, with their names."""
+        variables = {} if frame is None else {id(value): name for name, value in read_locals(frame).items()}
+        for root in roots:
+            if not self._losses and self.step % _COUNTED == 0:
+                self._graph = self._engine.graph_size(root)
+                self._look_for_kept(root, frame)
+            key, value = self._scaled_from(root)
+            self._losses.setdefault(variables.get(id(root)) or variables.get(key, "loss"), []).append(value)
 
     def _look_for_kept(self, root: Any, frame: FrameType | None) -> None:
         """Note the name of an old loss, if all since are there with their graphs."""
@@ -184,6 +209,8 @@ class Meter:
     def _step_begins(self, optimizer: Any, closure: bool) -> None:
         if self._depth or (self._reading.only is not None and id(optimizer) not in self._reading.only):
             return
+        if not isinstance(optimizer, ByHand) and self._hands:
+            self._leave_to_optimizers()
         if id(optimizer) in self._stepped or not self._begun:
             self._next_step()
         self._passed = True
@@ -192,8 +219,22 @@ class Meter:
         if self.step % self._every:
             self._known(optimizer)
             return
+        known = self._known(optimizer)
+        if isinstance(known.reader, ByHand):
+            return
         with self._engine.own_work():
-            self._known(optimizer).reader.before(gradients=not closure)
+            known.reader.before(None if closure else [one.grad for one in known.parameters])
+
+    def _leave_to_optimizers(self) -> None:
+        """An optimizer steps: what is written otherwise are no steps, and the first few that were found are none."""
+        found = [hand for hand in self._hands.values() if hand.steps]
+        self._hands, self.place = {}, None
+        for hand in found:
+            self._optimizers.pop(id(hand), None)
+            if hand.steps < WARM and not self._reading.first:
+                self._history.begin_anew()
+                self.step, self._begun, self._stepped = 0, False, set()
+                self.row = np.full(0, np.nan, np.float32)
 
     def step_ended(self, optimizer: Any) -> None:
         """An optimizer has stepped: read the statistics in one read-back, and pass them to the triggers."""
@@ -228,12 +269,16 @@ class Meter:
 
     def close(self) -> None:
         """Write the row of the last step."""
+        with self._engine.own_work():
+            for hand in (one for one in self._hands.values() if one.closes()):
+                self._step_begins(hand, closure=False)
+                self._step_ended(hand)
         self._next_step()
 
     def values_before(self) -> list[tuple[Any, Any]]:
         """Return the parameters that have stepped, each with its value before the step."""
         stepped = [known for key, known in self._optimizers.items() if key in self._stepped]
-        return [pair for known in stepped for pair in known.reader.values()]
+        return [pair for known in stepped for pair in known.values()]
 
     def figures(self, optimizer: Any) -> tuple[list[str], Array]:
         """Return the names of an optimizer's parameters, and their statistics ``[len(MEASURED), parameters]``."""
@@ -265,9 +310,14 @@ class Meter:
         self._fit()
         return float(self.row[place])
 
-    def repeating(self) -> _Repeating:
-        """What a step is run again in: nothing that happens then is measured."""
-        return _Repeating(self)
+    @contextmanager
+    def repeating(self) -> Iterator[None]:
+        """Run a step again in a block: nothing that happens then is measured."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
 
     def _next_step(self) -> None:
         """Write the row of the step that is over, and begin another."""
@@ -279,18 +329,18 @@ class Meter:
         self.exact = []
         self.row = np.full(len(self._history.columns), np.nan, np.float32)
 
-    def _known(self, optimizer: Any) -> _Optimizer:
+    def _known(self, optimizer: Any) -> Trained:
         """Return what is known of an optimizer; anew where its parameters are others now."""
         known = self._optimizers.get(id(optimizer))
         parameters = held_by(optimizer)
-        same = known is not None and len(known.parameters) == len(parameters)
-        if known is None or not same or any(a is not b for a, b in zip(known.parameters, parameters, strict=True)):
+        if known is None or not known.is_still(parameters):
             given = {id(one): name for known in self._optimizers.values() for one, name in known.named()}
             names = names_of(self._engine, parameters, {**self._reading.names, **given}, given, getframe())
-            known = self._optimizers[id(optimizer)] = _Optimizer(self._engine, optimizer, names, self._history)
+            reader = optimizer if isinstance(optimizer, ByHand) else self._engine.reader(parameters)
+            known = self._optimizers[id(optimizer)] = Trained(reader, parameters, names, self._history)
         return known
 
-    def _read(self, known: _Optimizer, optimizer: Any) -> None:
+    def _read(self, known: Trained, optimizer: Any) -> None:
         """Fill in the statistics of one optimizer's step."""
         losses = [(name, value) for name, values in self._losses.items() for value in values]
         others = [value for _, value in losses] + [norm for norm, _ in self._clipped]
@@ -299,7 +349,9 @@ class Meter:
         figures, numbers = known.reader.after(others)
         self._fit()
         self.row[known.places] = figures
-        self.row[known.rate] = max((float(group["lr"]) for group in optimizer.param_groups if "lr" in group), default=0)
+        if not isinstance(optimizer, ByHand):
+            rates = (float(group["lr"]) for group in optimizer.param_groups if "lr" in group)
+            self.set(Column("rate"), max(rates, default=0))
         self._note_losses([name for name, _ in losses], numbers)
         self.exact += numbers[: len(losses)]
         for (_, bound), norm in zip(self._clipped, numbers[len(losses) :], strict=False):
@@ -331,19 +383,6 @@ class Meter:
         missing = len(self._history.columns) - len(self.row)
         if missing:
             self.row = np.concatenate([self.row, np.full(missing, np.nan, np.float32)])
-
-
-class _Repeating:
-    """While a step is run again."""
-
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
-
-    def __enter__(self) -> None:
-        self._meter._depth += 1
-
-    def __exit__(self, *error: object) -> None:
-        self._meter._depth -= 1
 
 
 def _memory(engine: Engine) -> float:

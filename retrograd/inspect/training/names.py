@@ -1,15 +1,55 @@
-"""Names of parameters: from the given modules, otherwise from the program's variables."""
+"""What is trained, with the names of its parameters: from the given modules, otherwise from the program's variables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
+from ..histories.history import Column, History
 from ..program.frames import user_frames
 from ..program.modules import held_parameters, is_module
 from ..program.names import frame_variables, parameter_names, search
-from .engines import Engine
+from .by_hand import ByHand
+from .engines import MEASURED, Engine, StepReader
+
+
+class Trained:
+    """One optimizer with what it holds, or what stands for one."""
+
+    def __init__(self, reader: StepReader | ByHand, parameters: list[Any], names: list[str], history: History) -> None:
+        self._parameters, self.names, self.reader = parameters, names, reader
+        columns = [Column(figure, name) for figure in MEASURED for name in names]
+        self.places = history.places(columns).reshape(len(MEASURED), len(names))
+
+    @property
+    def parameters(self) -> list[Any]:
+        """What is trained."""
+        return self.reader.parameters if isinstance(self.reader, ByHand) else self._parameters
+
+    def is_still(self, parameters: list[Any]) -> bool:
+        """Whether these are the parameters; what a program makes anew in each step, others of the same number."""
+        if isinstance(self.reader, ByHand) or len(parameters) != len(self.names):
+            return len(parameters) == len(self.names)
+        return all(one is other for one, other in zip(self._parameters, parameters, strict=True))
+
+    def named(self) -> Iterable[tuple[Any, str]]:
+        """Return each parameter with its name."""
+        return zip(self.parameters, self.names, strict=False)  # more may have been found that have no names yet
+
+    def values(self) -> list[tuple[Any, Any]]:
+        """Return each parameter with its value before the step."""
+        if isinstance(self.reader, ByHand):
+            return self.reader.values()
+        return list(zip(self._parameters, self.reader.copies(), strict=True))
+
+
+def held_by(optimizer: Any) -> list[Any]:
+    """Return the parameters of all groups, each once."""
+    if isinstance(optimizer, ByHand):
+        return optimizer.parameters
+    found = {id(one): one for group in optimizer.param_groups for one in group["params"]}
+    return list(found.values())
 
 
 def given_names(models: Any) -> dict[int, str]:

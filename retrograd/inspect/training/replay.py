@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..program.frames import read_locals
+from ..program.frames import read_locals, source_line, user_frame
 from ..program.syntax import parsed
 from ..program.texts import plain_lines
 from .engines import Engine
@@ -47,19 +47,47 @@ def states_of_generators(put_back: Callable[[], None]) -> Callable[[], None]:
     return restore
 
 
+class Frame:
+    """A frame of the program as it is now."""
+
+    def __init__(self, frame: FrameType) -> None:
+        self.code, self.line, self._globals = frame.f_code, frame.f_lineno, frame.f_globals
+        self._then = dict(frame.f_globals)
+        is_module = frame.f_code.co_name == "<module>"
+        self.variables = {} if is_module else dict(read_locals(frame))
+        """Its variables; those of a module are its globals."""
+
+    def namespace(self) -> dict[str, Any]:
+        """Return its globals, with the values that they had."""
+        self._globals.update(self._then)
+        return self._globals
+
+
+class Place:
+    """Where the program is: its line, and the frames around that as they are now, if they are kept."""
+
+    def __init__(self, frame: FrameType | None, *, kept: bool) -> None:
+        self.line = source_line(frame)
+        self.frames: list[Frame] = []
+        """The frame and those that called it, as far as they are of the program or its libraries."""
+        while kept and frame is not None:
+            self.frames.append(Frame(frame))
+            frame = user_frame(frame.f_back)
+
+
 class StepCode:
     """The statements of one step, compiled."""
 
-    def __init__(self, frame: FrameType, taken_up_to: int) -> None:
+    def __init__(self, frame: Frame) -> None:
         tree = _text_of(frame)
         function = _function_of(tree, frame)
-        around = _innermost(function, frame.f_lineno)
-        body = _up_to(around.body, taken_up_to)
+        around = _innermost(function, frame.line)
+        body = _up_to(around.body, frame.line)
         if not body:
             raise CannotRepeat("the lines of the step were not found in the text of the program")
         body = [one for place, one in enumerate(body) if not _is_held(one, body[place + 1 :])]
         self.why_not = _why_not(body)
-        self._file = frame.f_code.co_filename
+        self._file = frame.code.co_filename
         self._body: list[ast.stmt] = body
         self._in_function = function is not tree
         shared = [name for one in ast.walk(function) if isinstance(one, ast.Global) for name in one.names]
@@ -82,10 +110,10 @@ class StepCode:
             namespace["_step"](*(variables[name] for name in names))
 
 
-def _text_of(frame: FrameType) -> ast.Module:
+def _text_of(frame: Frame) -> ast.Module:
     """Return the syntax tree of the file that a frame is of."""
     try:
-        lines = plain_lines(frame.f_code.co_filename)
+        lines = plain_lines(frame.code.co_filename)
     except (OSError, UnicodeError):
         lines = []
     tree = parsed("\n".join(lines) + "\n") if lines else None
@@ -94,11 +122,11 @@ def _text_of(frame: FrameType) -> ast.Module:
     return tree
 
 
-def _function_of(tree: ast.Module, frame: FrameType) -> Any:
+def _function_of(tree: ast.Module, frame: Frame) -> Any:
     """Return the function that a frame runs, the module where it runs that."""
-    if frame.f_code.co_name == "<module>":
+    if frame.code.co_name == "<module>":
         return tree
-    line, first = frame.f_lineno, frame.f_code.co_firstlineno
+    line, first = frame.line, frame.code.co_firstlineno
     for one in ast.walk(tree):
         if isinstance(one, ast.FunctionDef) and _begins(one) == first and _holds(one, line):
             return one
@@ -185,8 +213,10 @@ class Before:
         self._steps = 0
         self._known: list[Any] = []
         self._buffers: list[tuple[Any, Any]] = []
-        self._gradients: list[tuple[Any, Any]] = []
+        self._gradients: list[tuple[Any, Any, Any]] = []
         self._random: Callable[[], None] = states_of_generators(engine.random_states())
+        self._noted = self._buffers, self._random
+        """Buffers and generators when the last backward pass was over, where steps are found by these."""
 
     def step_begins(self) -> None:
         """The step before is over: note buffers and generators."""
@@ -196,21 +226,28 @@ class Before:
         self._buffers = [(one, self._engine.copy(one)) for one in self._known]
         self._random = states_of_generators(self._engine.random_states())
 
+    def pass_ended(self) -> None:
+        """A backward pass is over, after which a step may begin: note the same, to be used once that is known."""
+        current = self._buffers, self._random
+        self.step_begins()
+        self._noted = self._buffers, self._random
+        self._buffers, self._random = current
+
+    def step_was_found(self) -> None:
+        """A step has begun when the last pass was over."""
+        self._buffers, self._random = self._noted
+
     def backward_begins(self, parameters: list[Any]) -> None:
         """The first backward pass of a step is about to run: note the gradients that are there already."""
         there = ((one, one.grad) for one in parameters)
-        self._gradients = [(one, self._engine.copy(grad)) for one, grad in there if grad is not None]
+        self._gradients = [(one, grad, self._engine.copy(grad)) for one, grad in there if grad is not None]
 
     def put_back(self, values: list[tuple[Any, Any]]) -> None:
         """Let everything be as it was: parameters have values, gradients, buffers and generators what was noted."""
-        kept = {id(one): grad for one, grad in self._gradients}
-        for one, value in [*values, *self._buffers]:
+        kept = {id(one): grad for one, grad, _ in self._gradients}
+        gradients = [(grad, value) for _, grad, value in self._gradients]
+        for one, value in [*values, *self._buffers, *gradients]:
             self._engine.write(one, value)
         for one, _ in values:
             one.grad = kept.get(id(one))
         self._random()
-
-
-def variables_of(frame: FrameType) -> dict[str, Any]:
-    """Return the variables of a frame; of a module's none, they are found as globals."""
-    return {} if frame.f_code.co_name == "<module>" else read_locals(frame)

@@ -26,13 +26,14 @@ from ..render.run_page import run_page
 from ..sources.importing import AfterImport
 from ..writing import check_writable, write_output
 from .black_box import repeated
+from .by_hand import HOW, ByHand
 from .engines import Engine, engines
 from .exports import export
 from .guarded import Guard
 from .live import LiveTable
 from .meter import Meter, Reading
 from .names import given_names
-from .replay import Before
+from .replay import Before, Place
 from .triggers import Moment, Triggers, Usual, armed
 
 FORMS = ("html", "json")
@@ -303,6 +304,9 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
 
     def _judged(self, meter: Meter, optimizer: Any) -> list[dict[str, Any]]:
         names, figures = meter.figures(optimizer)
+        by_hand = isinstance(optimizer, ByHand)
+        if by_hand:
+            self.about["steps"] = HOW
         usual = self._usual_of(optimizer, names)
         value = meter.value
         moment = Moment(
@@ -312,12 +316,12 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         fired = self._triggers.of(moment)
         found = [self._happen("trigger", sentence, trigger=name) for name, sentence in fired]
         if found:
-            frame = user_frame(getframe())
+            place = meter.place or Place(user_frame(getframe()), kept=self._replay)
             file = f"{os.path.splitext(self.file or 'run')[0]}.step{self.step}.json"
-            again = repeated(meter, frame, [optimizer], file)
+            again = repeated(meter, place, [] if by_hand else [optimizer], file)
             for one in found:
                 one["again"] = again
-                one["at"] = at(source_line(frame)).strip()
+                one["at"] = at(place.line).strip()
             self._write()
         return found
 

@@ -204,6 +204,7 @@ def exploding(moment: Moment, times: float = 100.0) -> str | None:
     usual = moment.usual
     with np.errstate(all="ignore"):
         high = (moment.gradient > np.maximum(times * usual.norm, usual.ever)) & (usual.norm > 0)
+        high &= np.isfinite(moment.gradient)
         stays = usual.high.now_with(high) >= _STAYS
     if usual.seen < WARM or moment.left_out or not high.any() or not abs(moment.loss) > 2 * abs(usual.loss):
         return None

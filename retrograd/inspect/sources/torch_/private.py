@@ -53,6 +53,7 @@ _NAMES = {
     "transform": _Name(("_C._functorch.peek_interpreter_stack",), _nothing),
     "transforms": _Name(("_C._functorch.get_interpreter_stack",), _nothing),
     "is_wrapped": _Name(("_C._functorch.is_functorch_wrapped_tensor",), _none),
+    "is_legacy_batched": _Name(("_C._functorch.is_legacy_batchedtensor",), _none),
     "unwrap": _Name(("_C._functorch.get_unwrapped",), lambda tensor: tensor),
     "is_in_a_job": _Name(("distributed.is_initialized",), _none),
     "default_store": _Name(("distributed.distributed_c10d._get_default_store",), None),
@@ -93,6 +94,7 @@ class Private:
     """Returns the innermost transform of the thread; ``transforms`` returns all."""
     transforms: Any
     is_wrapped: Any
+    is_legacy_batched: Any
     unwrap: Any
     is_in_a_job: Any
     default_store: Any

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
@@ -25,33 +26,64 @@ class GraphSize(NamedTuple):
     """Bytes that its nodes save for backward, each memory once, without that of its leaves."""
 
 
+MOST_NODES = 100_000
+"""Nodes of a graph visited at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A backward pass: from its roots, to inputs if they were named, else to all leaves."""
+
+    roots: list[Any]
+    inputs: list[Any]
+    into_leaves: bool
+    """Whether it accumulates into ``.grad``; otherwise it returns the gradients."""
+
+
+def nodes_behind(begin: Iterable[Any]) -> Iterator[Any]:
+    """Yield the nodes of a graph from some on, at most ``MOST_NODES``."""
+    seen = {node for node in begin if node is not None}
+    waiting = list(seen)
+    while waiting:
+        one = waiting.pop()
+        yield one
+        for following, _ in one.next_functions if len(seen) < MOST_NODES else ():
+            if following is not None and following not in seen:
+                seen.add(following)
+                waiting.append(following)
+
+
+def leaves_behind(begin: Iterable[Any]) -> list[Any]:
+    """Return the leaves of a graph, in an order that is the same for equal graphs."""
+    found = (getattr(node, "variable", None) for node in nodes_behind(begin))
+    return [leaf for leaf in found if leaf is not None]
+
+
 def graph_behind(
-    node: Any, most: int, kept: Callable[[Any], Mapping[Hashable, int]], memory: Callable[[Any], Hashable]
+    node: Any, kept: Callable[[Any], Mapping[Hashable, int]], memory: Callable[[Any], Hashable]
 ) -> GraphSize:
-    """Measure a graph from one node on, of at most ``most`` nodes.
+    """Measure a graph from one node on.
 
     ``kept`` returns the memories that a node saves, with their bytes; ``memory`` that of a tensor.
     """
-    seen = {node} if node is not None else set()
-    waiting, held, leaves = list(seen), dict[Hashable, int](), set[Hashable]()
-    while waiting:
-        one = waiting.pop()
+    count, held, leaves = 0, dict[Hashable, int](), set[Hashable]()
+    for one in nodes_behind([node]):
+        count += 1
         held.update(kept(one))
         leaf = getattr(one, "variable", None)
         if leaf is not None:
             leaves.add(memory(leaf))
-        for following, _ in one.next_functions if len(seen) < most else ():
-            if following is not None and following not in seen:
-                seen.add(following)
-                waiting.append(following)
-    return GraphSize(len(seen), sum(size for memory, size in held.items() if memory not in leaves))
+    return GraphSize(count, sum(size for memory, size in held.items() if memory not in leaves))
 
 
 class Hearing(Protocol):
     """Callbacks for the events of a training run."""
 
-    def backward(self, roots: Sequence[Any], frame: FrameType | None) -> None:
-        """Called when a backward pass into leaves begins at these tensors."""
+    def backward(self, of: Pass, frame: FrameType | None) -> None:
+        """Called when a backward pass begins."""
+
+    def backward_ended(self, of: Pass, results: Sequence[Any] | None, *, raised: bool) -> None:
+        """Called when it is over, with the gradients of its inputs if it returns them."""
 
     def step_begins(self, optimizer: Any, *, closure: bool) -> None:
         """Called when an optimizer is about to step."""
@@ -76,13 +108,22 @@ class Hearing(Protocol):
 
 
 class StepReader(Protocol):
-    """Reads the statistics of one optimizer's steps, with a copy of the parameters meanwhile."""
+    """Reads the statistics of some parameters' steps, with a copy of them meanwhile."""
 
-    def before(self, *, gradients: bool) -> None:
-        """Read statistics before the step; without gradients if the step computes them itself."""
+    def take(self, parameters: Sequence[Any]) -> None:
+        """Read these parameters, which have taken the places of the ones before; none, until others are given."""
 
-    def values(self) -> list[tuple[Any, Any]]:
-        """Return each parameter with its value before the step, as ``Engine.write`` takes it."""
+    def keep(self, places: Sequence[int]) -> None:
+        """Keep what was read of the parameters at some places."""
+
+    def before(self, gradients: Sequence[Any] | None) -> None:
+        """Read statistics before the step; None for gradients that the step computes itself."""
+
+    def settle(self) -> None:
+        """Read what would need gradients later: they may be gone then."""
+
+    def copies(self) -> list[Any]:
+        """Return the values of the parameters before the step, as ``Engine.write`` takes them."""
 
     def after(self, others: Sequence[Any]) -> tuple[Array, list[float]]:
         """Return statistics ``[len(MEASURED), parameters]``, and the numbers in other tensors, by one read-back."""
@@ -131,8 +172,11 @@ class Engine(Protocol):
     def random_states(self) -> Callable[[], None]:
         """Save the states of its generators; return a function that restores them."""
 
-    def graph_size(self, root: Any, most: int) -> GraphSize:
-        """Measure the graph behind a tensor, of at most ``most`` nodes; nothing is unpacked."""
+    def leaves(self, roots: Sequence[Any]) -> list[Any]:
+        """Return the leaves behind tensors."""
+
+    def graph_size(self, root: Any) -> GraphSize:
+        """Measure the graph behind a tensor; nothing is unpacked."""
 
     def memory(self) -> float | None:
         """Return the bytes allocated on its devices, or None."""

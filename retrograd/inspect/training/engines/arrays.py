@@ -19,22 +19,35 @@ class ArrayReader:
         self._before: list[Array] = []
         self._figures: Array | None = None
 
-    def before(self, *, gradients: bool) -> None:
+    def take(self, parameters: Sequence[Any]) -> None:
+        """Read these parameters, which have taken the places of the ones before; none, until others are given."""
+        self._parameters = list(parameters)
+
+    def keep(self, places: Sequence[int]) -> None:
+        """Keep what was read of the parameters at some places."""
+        self._before = [self._before[place] for place in places]
+        self._figures = None if self._figures is None else self._figures[:, list(places)]
+
+    def settle(self) -> None:
+        """Do nothing: of gradients all is read at once."""
+
+    def before(self, gradients: Sequence[Any] | None) -> None:
         """Copy the parameters, and read their gradients unless the step computes these itself."""
         if self._before:
             for kept, one in zip(self._before, self._parameters, strict=True):
                 np.copyto(kept, self._array_of(one))
         else:
             self._before = [self._array_of(one).copy() for one in self._parameters]
-        self._figures = self._read_gradients() if gradients else None
+        self._figures = None if gradients is None else self._read_gradients(gradients)
 
-    def values(self) -> list[tuple[Any, Any]]:
-        """Return each parameter with its value before the step."""
-        return list(zip(self._parameters, self._before, strict=True))
+    def copies(self) -> list[Any]:
+        """Return the values of the parameters before the step."""
+        return list(self._before)
 
     def after(self, others: Sequence[Any]) -> tuple[Array, list[float]]:
         """Return the statistics of the step, and the numbers in other tensors."""
-        figures = self._read_gradients() if self._figures is None else self._figures
+        known = self._figures
+        figures = self._read_gradients([one.grad for one in self._parameters]) if known is None else known.copy()
         with np.errstate(all="ignore"):
             for place, (one, before) in enumerate(zip(self._parameters, self._before, strict=True)):
                 array = self._array_of(one)
@@ -43,12 +56,12 @@ class ArrayReader:
             figures[:3] = np.sqrt(figures[:3])
         return figures.astype(np.float32), [float(one) for one in others]
 
-    def _read_gradients(self) -> Array:
+    def _read_gradients(self, gradients: Sequence[Any]) -> Array:
         """Return the statistics with those of gradients filled in; norms are still squared."""
-        figures = np.full((len(MEASURED), len(self._parameters)), np.nan)
+        figures = np.full((len(MEASURED), len(gradients)), np.nan)
         with np.errstate(all="ignore"):
-            for place, one in enumerate(self._parameters):
-                if (grad := one.grad) is None:
+            for place, grad in enumerate(gradients):
+                if grad is None:
                     continue
                 array = self._array_of(grad)
                 figures[0, place] = squared = _squared(array)

@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,41 +15,44 @@ from ....interpreter import getframe
 from ...histories.history import Array
 from ...program.frames import user_frame
 from ...sources.array_values import has_data
+from ...sources.importing import AfterImport
 from ...sources.patches import Patches
-from . import GraphSize, Hearing, StepReader, graph_behind
+from . import GraphSize, Hearing, Pass, StepReader, graph_behind, leaves_behind
 from .arrays import ArrayReader
 from .wrappers import tell_scaling, telling_clipping
+
+_OPTIMIZER = "retrograd.optim.optimizer"
+_CLIPPING = "retrograd.nn.utils.clip_grad"
+_SCALER = "retrograd.engine.devices.grad_scaler"
 
 
 class OwnEngine:
     """Our engine."""
 
     name = "retrograd"
-    module = "retrograd.optim"
+    module = "retrograd._face"
 
     @contextmanager
     def hear(self, hearing: Hearing) -> Iterator[None]:
         """Observe the engine."""
         observe = importlib.import_module("retrograd.engine.observe")
-        observer = _Observer(hearing)
+        observer, patches, handles = _Observer(hearing), Patches(), list[Any]()
+
+        def scalers() -> None:
+            tell_scaling(patches, sys.modules[_SCALER].GradScaler, hearing)
+
+        def clipping() -> None:
+            wrap = partial(telling_clipping, hearing=hearing)
+            patches.wrap(sys.modules[_CLIPPING], "clip_grads_with_norm_", wrap)
+
         observe.add(observer)
-        optimizer = importlib.import_module("retrograd.optim.optimizer")
-        handles = [
-            optimizer.register_optimizer_step_pre_hook(
-                lambda one, args, kwargs: hearing.step_begins(one, closure=any(map(callable, args[1:])) or bool(kwargs))
-            ),
-            optimizer.register_optimizer_step_post_hook(lambda one, args, kwargs: hearing.step_ended(one)),
-        ]
-        patches = Patches()
-        clip = importlib.import_module("retrograd.nn.utils.clip_grad")
-        patches.wrap(clip, "clip_grads_with_norm_", lambda original: telling_clipping(original, hearing))
-        scaler = importlib.import_module("retrograd.engine.devices.grad_scaler").GradScaler
-        tell_scaling(patches, scaler, hearing)
         try:
-            yield
+            places = {_SCALER: scalers, _CLIPPING: clipping, _OPTIMIZER: lambda: _tell_steps(hearing, handles)}
+            with _once_imported(places):
+                yield
         finally:
-            patches.undo()
             observe.remove(observer)
+            patches.undo()
             for handle in handles:
                 handle.remove()
 
@@ -92,21 +96,52 @@ class OwnEngine:
 
     def random_states(self) -> Callable[[], None]:
         """Note the state of the generator."""
-        retrograd = sys.modules["retrograd"]
-        state = retrograd.get_rng_state()
-        return lambda: retrograd.set_rng_state(state)
+        generator = importlib.import_module("retrograd.engine.random")
+        state = generator.get_rng_state()
+        return lambda: generator.set_rng_state(state)
 
-    def graph_size(self, root: Any, most: int) -> GraphSize:
-        """Measure the graph behind a tensor, of at most ``most`` nodes; nothing is unpacked."""
-        return graph_behind(root.grad_fn, most, kept_memories, _memory)
+    def leaves(self, roots: Sequence[Any]) -> list[Any]:
+        """Return the leaves behind tensors."""
+        return leaves_behind([one.grad_fn for one in roots])
+
+    def graph_size(self, root: Any) -> GraphSize:
+        """Measure the graph behind a tensor; nothing is unpacked."""
+        return graph_behind(root.grad_fn, kept_memories, _memory)
 
     def memory(self) -> float | None:
         """Return None: the process has it all."""
         return None
 
     def available(self) -> bool:
-        """Whether the program has loaded its optimizers."""
+        """Whether the program has loaded it."""
         return self.module in sys.modules
+
+
+@contextmanager
+def _once_imported(callbacks: dict[str, Callable[[], None]]) -> Iterator[None]:
+    """Call functions in a block, each as soon as its module is there."""
+    waiting = [AfterImport(name, callback) for name, callback in callbacks.items() if name not in sys.modules]
+    for name, callback in callbacks.items():
+        if name in sys.modules:
+            callback()
+    for one in waiting:
+        one.begin()
+    try:
+        yield
+    finally:
+        for one in waiting:
+            one.end()
+
+
+def _tell_steps(hearing: Hearing, handles: list[Any]) -> None:
+    """Tell of the steps of optimizers."""
+    optimizer = sys.modules[_OPTIMIZER]
+    handles += [
+        optimizer.register_optimizer_step_pre_hook(
+            lambda one, args, kwargs: hearing.step_begins(one, closure=any(map(callable, args[1:])) or bool(kwargs))
+        ),
+        optimizer.register_optimizer_step_post_hook(lambda one, args, kwargs: hearing.step_ended(one)),
+    ]
 
 
 class _Observer:
@@ -116,11 +151,27 @@ class _Observer:
 
     def __init__(self, hearing: Hearing) -> None:
         self._hearing = hearing
+        self._running: list[Pass | None] = []
 
-    def backward_called(self, api: str, outputs: Sequence[Any], *_: Any) -> None:
-        """Tell of a run into leaves."""
-        if api == "backward":
-            self._hearing.backward(outputs, user_frame(getframe(1)))
+    def backward_called(self, api: str, outputs: Any, _: Any, inputs: Any, retain: bool, create_graph: bool) -> None:
+        """Tell of a pass, unless its results have a graph and are no gradients of leaves."""
+        of = Pass(_tensors(outputs), _tensors(inputs), api == "backward")
+        wanted = of.into_leaves or (of.inputs and not create_graph)
+        self._running.append(of if wanted else None)
+        if wanted:
+            self._hearing.backward(of, user_frame(getframe(1)))
+
+    def backward_left(self, results: Any, error: BaseException | None) -> None:
+        """Tell that it is over."""
+        of = self._running.pop() if self._running else None
+        if of is not None:
+            self._hearing.backward_ended(of, results, raised=error is not None)
+
+
+def _tensors(given: Any) -> list[Any]:
+    """Return the tensors among the roots or inputs of a pass."""
+    values = given.values() if isinstance(given, dict) else given if isinstance(given, (list, tuple)) else [given]
+    return [one for one in values if ENGINE.is_tensor(one)]
 
 
 def kept_memories(node: Any) -> dict[Hashable, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -16,7 +16,8 @@ from ...sources.patches import Patches
 from ...sources.torch_.calls.saved import kept_memories, memory_of
 from ...sources.torch_.library import LIBRARY, loaded_torch
 from ...sources.torch_.own_work import own_work
-from . import MEASURED, GraphSize, Hearing, StepReader, graph_behind
+from ...sources.torch_.private import private
+from . import MEASURED, GraphSize, Hearing, Pass, StepReader, graph_behind, leaves_behind
 from .arrays import ArrayReader
 from .wrappers import tell_scaling, telling_clipping
 
@@ -28,14 +29,38 @@ class TorchReader:
     """Reads the statistics of some parameters; keeps one copy of their values before the step."""
 
     def __init__(self, parameters: Sequence[Any]) -> None:
-        self._parameters = [_plain(one) for one in parameters]
+        self.take(parameters)
         self._before: list[Any] = []
         self._norms: list[Any] = []
         self._sizes = np.array([max(one.numel(), 1) for one in self._parameters], np.float32)
         self._found: list[int] = []
         """Places of parameters that have gradients."""
+        self._gradients: list[Any] = []
+        """These, where more may have to be read of them."""
+        self._bad: dict[int, float] = {}
+        """Place -> share of a gradient's entries that are not finite, as far as read."""
 
-    def before(self, *, gradients: bool) -> None:
+    def take(self, parameters: Sequence[Any]) -> None:
+        """Read these parameters, which have taken the places of the ones before; none, until others are given."""
+        self._parameters = [_plain(one) for one in parameters]
+
+    def keep(self, places: Sequence[int]) -> None:
+        """Keep what was read of the parameters at some places."""
+        self._before = [self._before[place] for place in places]
+        self._sizes = self._sizes[list(places)]
+        self._bad = {number: self._bad[place] for number, place in enumerate(places) if place in self._bad}
+        rows = {place: row for row, place in enumerate(self._found)}
+        chosen = [rows[place] for place in places if place in rows]
+        self._norms = [self._norms[row + begin] for begin in (0, len(rows)) for row in chosen]
+        self._found = [number for number, place in enumerate(places) if place in rows]
+
+    def settle(self) -> None:
+        """Read what would need gradients later: they may be gone then."""
+        with LIBRARY.torch.no_grad():
+            self._read_bad(np.array(_read(self._norms[: len(self._found)])))
+        self._gradients = []
+
+    def before(self, gradients: Sequence[Any] | None) -> None:
         """Copy the parameters, and take the norms of their gradients unless the step computes these itself."""
         torch = LIBRARY.torch
         with torch.no_grad():
@@ -43,30 +68,37 @@ class TorchReader:
                 torch._foreach_copy_(self._before, self._parameters)
             else:
                 self._before = [one.clone() for one in self._parameters]
-            self._norms = []
-            if gradients:
-                self._read_gradients()
+            self._norms, self._found = [], []
+            if gradients is not None:
+                self._read_gradients(gradients)
 
-    def values(self) -> list[tuple[Any, Any]]:
-        """Return each parameter with its value before the step."""
-        return list(zip(self._parameters, self._before, strict=True))
+    def copies(self) -> list[Any]:
+        """Return the values of the parameters before the step."""
+        return list(self._before)
 
     def after(self, others: Sequence[Any]) -> tuple[Array, list[float]]:
         """Return the statistics of the step, and the numbers in other tensors."""
         torch = LIBRARY.torch
         with torch.no_grad():
             if not self._norms:
-                self._read_gradients()
+                self._read_gradients([one.grad for one in self._parameters])
             taken = [*self._norms, *_both(self._parameters, self._before, _distance), *others]
             numbers = _read(taken)
+            self._read_bad(np.array(numbers[: len(self._found)]))
+        self._gradients = []
         return self._figures(numbers), numbers[len(taken) - len(others) :]
 
-    def _read_gradients(self) -> None:
+    def _read_gradients(self, gradients: Sequence[Any]) -> None:
         """Take norms and counts of entries other than zero of the gradients that are there."""
-        gradients = [(place, _plain(one.grad)) for place, one in enumerate(self._parameters) if one.grad is not None]
-        self._found = [place for place, _ in gradients]
-        found = [one for _, one in gradients]
-        self._norms = _both(found, found, _nonzero)
+        self._found = [place for place, one in enumerate(gradients) if one is not None]
+        self._gradients = found = [_plain(gradients[place]) for place in self._found]
+        self._norms, self._bad = _both(found, found, _nonzero), {}
+
+    def _read_bad(self, norms: Array) -> None:
+        """Read the shares of entries that are not finite, where norms are not."""
+        for row, one in enumerate(self._gradients):
+            if not np.isfinite(norms[row]):
+                self._bad[self._found[row]] = float((~LIBRARY.torch.isfinite(one)).float().mean())
 
     def _figures(self, numbers: list[float]) -> Array:
         """Put numbers in the order of ``MEASURED``; NaN where a parameter has no gradient."""
@@ -76,8 +108,7 @@ class TorchReader:
         norms, counts = taken[: len(found)], taken[len(found) : 2 * len(found)]
         figures[0, found], figures[3, found], figures[4, found] = norms, 1 - counts / self._sizes[found], 0
         figures[1:3] = taken[2 * len(found) :].reshape(2, count)
-        for place in np.flatnonzero(~np.isfinite(norms)):
-            figures[4, found[place]] = _share_of_bad(_plain(self._parameters[found[place]].grad))
+        figures[4, list(self._bad)] = list(self._bad.values())
         return figures
 
 
@@ -178,9 +209,13 @@ class TorchEngine:
 
         return put_back
 
-    def graph_size(self, root: Any, most: int) -> GraphSize:
-        """Measure the graph behind a tensor, of at most ``most`` nodes; nothing is unpacked."""
-        return graph_behind(root.grad_fn, most, kept_memories, memory_of)
+    def leaves(self, roots: Sequence[Any]) -> list[Any]:
+        """Return the leaves behind tensors."""
+        return leaves_behind([one.grad_fn for one in roots])
+
+    def graph_size(self, root: Any) -> GraphSize:
+        """Measure the graph behind a tensor; nothing is unpacked."""
+        return graph_behind(root.grad_fn, kept_memories, memory_of)
 
     def memory(self) -> float | None:
         """Return the bytes allocated on the devices, None on the CPU."""
@@ -201,11 +236,28 @@ def _telling_backward(original: Callable[..., Any], hearing: Hearing) -> Callabl
     """Make PyTorch's function report each backward pass into leaves."""
 
     def run(roots: Any, *args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("accumulate_grad"):
-            hearing.backward(roots, user_frame(getframe(2)))
-        return original(roots, *args, **kwargs)
+        of = _pass_of(roots, args, kwargs)
+        if of is None:
+            return original(roots, *args, **kwargs)
+        hearing.backward(of, user_frame(getframe(2)))
+        found, raised = None, True
+        try:
+            found, raised = original(roots, *args, **kwargs), False
+        finally:
+            hearing.backward_ended(of, found, raised=raised)
+        return found
 
     return run
+
+
+def _pass_of(roots: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Pass | None:
+    """Return what is differentiated, as PyTorch's function is asked; None where results have a graph, or a batch."""
+    gradients, _, create_graph, inputs = args[:4]
+    into_leaves = bool(kwargs.get("accumulate_grad"))
+    if not into_leaves and (create_graph or any(map(private().is_legacy_batched, gradients))):
+        return None
+    is_tensor = ENGINE.is_tensor
+    return Pass([one for one in roots if is_tensor(one)], [one for one in inputs if is_tensor(one)], into_leaves)
 
 
 def _plain(tensor: Any) -> Any:
@@ -265,12 +317,6 @@ def _read(numbers: Sequence[Any]) -> list[float]:
         for place, value in zip(places, values, strict=True):
             found[place] = value
     return found
-
-
-def _share_of_bad(gradient: Any) -> float:
-    """Return the share of entries that are NaN or infinite."""
-    torch = LIBRARY.torch
-    return float((~torch.isfinite(gradient)).float().mean())
 
 
 ENGINE = TorchEngine()
