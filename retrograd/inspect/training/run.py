@@ -303,6 +303,7 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         return usual
 
     def _judged(self, meter: Meter, optimizer: Any) -> list[dict[str, Any]]:
+        """Return what triggers found in a step, with the outcome of its repetition."""
         names, figures = meter.figures(optimizer)
         by_hand = isinstance(optimizer, ByHand)
         if by_hand:
