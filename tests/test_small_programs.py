@@ -125,3 +125,76 @@ def test_fast_gradcheck_shows_numbers(torch: Any) -> Any:
     wrong = function(torch, forward=lambda ctx, a: a * 2, backward=lambda ctx, g: g * 3)
     x = torch.tensor([1.0], dtype=torch.double, requires_grad=True)
     return raises("analytical:3.0\n", torch.autograd.gradcheck, wrong.apply, (x,), fast_mode=True)
+
+
+@differential
+def test_values_of_one_element_and_numbers_that_are_written(torch: Any) -> Any:
+    """A mask takes one element of another dtype in any shape, ``True`` takes what may be copied, truth any number."""
+    found = [torch.zeros(2, 3) for _ in range(5)]
+    rows = torch.tensor([True, False])
+    found[0][rows] = torch.tensor([2])
+    found[1][rows] = torch.tensor([[2.5]], dtype=torch.float64)
+    found[2][True] = torch.tensor([2, 3, 4])
+    warned("discards the imaginary part", found[3].copy_, 2j)
+    truth, whole = torch.zeros(3, dtype=torch.bool), torch.arange(3)
+    truth[0], truth[torch.tensor([1])] = 1j, 2j
+    whole.split(1)[0][0] = leaf(torch, 7.0)[0]
+    scalar = torch.tensor(1.5)
+    scalar[None] = scalar
+    picked = lambda: torch.zeros(2).__setitem__(rows, torch.tensor(1j))  # noqa: E731
+    return [*found, truth, whole, whole.requires_grad, scalar, raises("without overflow", picked)]
+
+
+@differential
+def test_real_numbers_written_to_complex_views(torch: Any) -> Any:
+    """F-28: their gradient is real."""
+    found = []
+    for write in ("add_", "mul_", "copy_"):
+        t, y = leaf(torch, 2.0, 3.0), torch.tensor([1 + 1j, 2 - 1j])
+        getattr(y[:1], write)(t[:1])
+        (gradient,) = torch.autograd.grad((torch.view_as_real(y) * torch.tensor([2.0, 5.0])).sum(), t)
+        found += [y.detach(), gradient]
+    return found
+
+
+@differential
+def test_gradients_beside_those_of_a_count(torch: Any) -> Any:
+    """A norm that counts has no gradient, which takes nothing from those that come another way."""
+    x = torch.tensor([-2.0, 0.0, 3.0], dtype=torch.float16, requires_grad=True)
+    y = x * 2
+    return torch.autograd.grad(y.norm(p=0, dim=0).double() + y.double().sum(), x)
+
+
+@differential
+def test_spread_and_size_of_very_large_and_small_numbers(torch: Any) -> Any:
+    """Squares that single precision cannot hold do not show in a root."""
+    tiny, huge = torch.tensor([1e-30, 2e-30]), torch.tensor([[1e30, 2e30, -1.0], [1.0, 2.0, 4.0]])
+    one = torch.tensor([[1e30 + 1e30j]])
+    norms = [one.norm(), torch.linalg.vector_norm(one.expand(2, 1), 3.0, dim=1), huge[:, :1].norm(dim=1)]
+    return [tiny.std(), huge.std(1), torch.std_mean(huge, 0), huge.var(1), norms]
+
+
+@differential
+def test_places_among_nan(torch: Any) -> Any:
+    """A search goes to the right of what can not be compared."""
+    nan, inf = float("nan"), float("inf")
+    edges, values = torch.tensor([1.0, 2.0, nan, nan]), torch.tensor([0.0, 1.0, 1.5, 3.0, inf, nan])
+    return [
+        torch.searchsorted(edges, values), torch.searchsorted(edges, values, right=True),
+        torch.bucketize(values, edges), torch.searchsorted(edges[:2], values),
+        torch.searchsorted(torch.stack([edges, edges]), torch.stack([values, values])),
+    ]  # fmt: skip
+
+
+@differential
+def test_results_in_memory_that_is_read_or_shared(torch: Any) -> Any:
+    """What joins may not be written to what it reads; a view that a result resizes stays where it lies."""
+    found = []
+    for f in (torch.vstack, torch.hstack, torch.cat):
+        t = torch.ones(2, 2)
+        found.append(raises("unsupported operation", lambda f=f, t=t: f([t, torch.zeros(2, 2)], out=t)))
+    square = torch.arange(9.0).reshape(3, 3)
+    found.append(raises("unsupported operation", lambda: torch.cross(square, square + 1, 0, out=square)))
+    memory = torch.arange(12.0)
+    warned("was resized", torch.amax, torch.ones(3, 3), 0, out=memory[3:].view(3, 3))
+    return found, memory

@@ -22,16 +22,21 @@ TOLERATED: Final = {
 _APART: Final = frozenset({
     "_index_add", "index_copy", "_index_reduce", "_scatter", "_scatter_number", "scatter_add", "_scatter_reduce",
     "_scatter_with", "_index_put", "put", "_index_fill_number", "_index_fill_tensor", "take", "index_select", "gather",
-    "cat", "masked_select",
+    "cat", "masked_select", "stack", "hstack", "vstack", "dstack", "column_stack", "kron", "cross", "take_along_dim",
 })  # fmt: skip
 """What reads where it may have written already, so that not even the written tensor itself may be read."""
 _CARELESS: Final = frozenset({"masked_scatter", "mm", "addmm", "addmv", "bmm", "tril", "triu", "sum"})
 """What PyTorch lets write where it reads in part; here a result is computed before it is written."""
 
 
+def reads_apart(name: str) -> bool:
+    """Whether the operator of this name may not write to what it reads, whatever shape that gets."""
+    return name in _APART
+
+
 def check_operands(name: str, array: Array, operands: Iterable[Any]) -> None:
     """Refuse writes to an array that the operator of this name reads, too: in part or, of some, at all."""
-    apart = name in _APART
+    apart = reads_apart(name)
     for other in () if name in _CARELESS else operands:
         read = other._array
         if (apart and _is_same(array, read)) or (read is not array and partly_overlaps(array, read)):

@@ -42,8 +42,13 @@ def partly_overlaps(a: Array, b: Array) -> bool:
     start_a, start_b = address(a), address(b)
     end_a, end_b = start_a + a.nbytes, start_b + b.nbytes
     if start_a == start_b and end_a == end_b:
-        return a.strides != b.strides
+        return steps(a) != steps(b)
     return start_a < end_b and start_b < end_a
+
+
+def steps(array: Array) -> list[tuple[int, int]]:
+    """Sizes and strides of the dimensions that have several entries."""
+    return [step for step in zip(array.shape, array.strides, strict=True) if step[0] != 1]
 
 
 def root_array(t: TensorBase) -> Any:

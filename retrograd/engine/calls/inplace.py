@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import observe
 from ..aliasing.overlapping import TOLERATED, check_operands, check_repeated, last_written
-from ..aliasing.strided import address
+from ..aliasing.strided import address, steps
 from ..aliasing.versions import share_storage, storage_of, version_of
 from ..aliasing.views import gradient_edge, replay, requires_grad
 from ..aliasing.write_rules import check_inplace
@@ -215,7 +215,9 @@ def _may_overlap(op: OpDef, args: tuple[Any, ...]) -> bool:
 def _records(op: OpDef, operands: list[Any]) -> bool:
     """Whether the write gets a node."""
     recording = STATE.grad_enabled and not STATE.inference
-    return recording and bool(op.diff_positions) and any(requires_grad(x) for x in operands)
+    if not (recording and op.diff_positions and operands[0]._sig.differentiable):
+        return False
+    return any(requires_grad(x) for x in operands)
 
 
 def _of_one_dtype(op: OpDef, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -260,7 +262,7 @@ def _is_same_memory(t: Any, other: Any) -> bool:
     if not isinstance(other, TensorBase):
         return False
     a, b = t._array, other._array
-    return a is b or (a.shape == b.shape and a.strides == b.strides and address(a) == address(b) and a.dtype == b.dtype)
+    return a is b or (steps(a) == steps(b) and address(a) == address(b) and a.dtype == b.dtype)
 
 
 def _saved_before_write(t: Any, kept: tuple[Any, ...]) -> dict[int, SavedTensor]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import observe
-from ..aliasing.overlapping import check_operands, check_repeated
+from ..aliasing.overlapping import check_operands, check_repeated, reads_apart
 from ..aliasing.views import requires_grad
 from ..aliasing.write_rules import check_inplace
 from ..core.argument_checks import type_name_of
@@ -199,8 +199,9 @@ def _check_cast(name: str, out: Any, value: Any) -> None:
 
 def _fit(name: str, out: Any, value: Any, operands: list[Any]) -> None:
     """Refuse memory that is read as well; warn where ``out`` changes its shape."""
-    if out._sig.shape == value._sig.shape:
+    if out._sig.shape == value._sig.shape or reads_apart(name):
         check_operands(name, out._array, operands)
+    if out._sig.shape == value._sig.shape:
         check_repeated(out._array)
     if out._sig.shape != value._sig.shape and out._sig.shape.numel():
         warn(
@@ -232,6 +233,10 @@ def _put(out: Any, value: Any, *, rows: bool = False) -> None:
     prepare_write(out)
     if out._sig.shape == value._sig.shape:
         assign(out, value._array)
+    elif out._array.size and out._meta is not None and out._meta.view is not None:
+        out.resize_(tuple(value._sig.shape))  # it stays in the memory that it shares
+        assign(out, value._array)
+        return
     else:
         set_array(out, np.array(value._array, out._sig.numpy, order="C" if rows else "K"))  # as it would lie itself
     bump_version(out)

@@ -124,7 +124,8 @@ def _fit_tensor(node: GraphNode, i: int, g: TensorBase, expected: tuple[tuple[in
 
 def _check_real(node: GraphNode, have: Any) -> None:
     """Operators drop the imaginary part for a real operand; a custom Function must do so itself."""
-    if not isinstance(node, OpNode):
+    made = getattr(node, "fn", node)  # of a write to a view that of the write, while it has one
+    if made is not None and not isinstance(made, OpNode):
         raise RuntimeError(
             "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got "
             f"false. {node.name()} returned a {have} gradient for a real input; return its real part."

@@ -232,7 +232,9 @@ class GraphNode:
 class _Nothing:
     """The gradient of a rule that returns none, in a sweep: the receiver still runs, and adding it changes nothing."""
 
-    __array_ufunc__ = None  # so that array + NOTHING asks it
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **named: Any) -> Any:
+        """What ``array + NOTHING`` and ``array += NOTHING`` ask."""
+        return operands[0] if operands[1] is self else operands[1]
 
     def __add__(self, other: Any) -> Any:
         return other

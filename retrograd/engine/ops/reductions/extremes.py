@@ -208,10 +208,12 @@ def _variance(self: Any, dim: Any = None, correction: Any = None, keepdim: bool 
     else:
         squares = np.multiply(distances, distances, out=distances)
     total = summed(squares, axes, keepdim)
-    return np.divide(total, total.dtype.type(freedom)).astype(self.real.dtype, copy=False)
+    return np.divide(total, total.dtype.type(freedom))
 
 
-_var = rounded_once()(_variance)
+@rounded_once()
+def _var(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
+    return _variance(self, dim, correction, keepdim).astype(self.real.dtype, copy=False)
 
 
 def _var_back(g: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
@@ -226,7 +228,7 @@ def _var_back(g: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> An
 
 @rounded_once()
 def _std(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Any:
-    return np.sqrt(_variance(self, dim, correction, keepdim))
+    return np.sqrt(_variance(self, dim, correction, keepdim)).astype(self.real.dtype, copy=False)
 
 
 def _std_back(g: Any, self: Any, result: Any, dim: Any, correction: Any, keepdim: bool) -> Any:

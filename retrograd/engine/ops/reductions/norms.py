@@ -54,7 +54,7 @@ def _norm_of(size: Any, ord: Any, axes: tuple[int, ...], keepdim: bool) -> Any: 
     kind: Any = {"axis": axes, "keepdims": keepdim}
     if ord == 0:
         return np.count_nonzero(size, **kind)
-    if math.isinf(ord):
+    if math.isinf(ord) or all(size.shape[a] == 1 for a in axes):  # that of one number is its size, however large
         return (np.max if ord > 0 else np.min)(size, **kind)
     if ord == 1:
         return summed(size, axes, keepdim)

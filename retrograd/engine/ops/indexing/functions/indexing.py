@@ -230,7 +230,7 @@ def setitem(self: Any, index: Any, value: Any) -> None:
     """Write through a view for basic indices, ``index_put_`` for index tensors and masks."""
     if index is False:
         return
-    parts = _parts(index)
+    parts = _parts(None if index is True else index)
     if not isinstance(value, (TensorBase, int, float, complex, np.integer)):
         raise TypeError(f"can't assign a {type_name_of(value)} to a {tensor_type_name(self._sig)}")
     if not isinstance(value, TensorBase):
@@ -251,7 +251,8 @@ def _written_number(value: Any, numpy: Any) -> Any:
     """A number that a tensor can hold; halves take all, and make infinities of those that are too large."""
     refuse_long_integer(value)
     checked = checked_number(value, np.dtype(np.float64) if numpy.itemsize == 2 and kind_of(numpy) == "f" else numpy)
-    return checked.real if kind_of(numpy) != "c" else checked
+    kind = kind_of(numpy)
+    return bool(checked) if kind == "b" else (checked if kind == "c" else checked.real)
 
 
 def _as_fill(value: Any, like: Any, where: Any) -> Any:
@@ -262,8 +263,11 @@ def _as_fill(value: Any, like: Any, where: Any) -> Any:
     tensors = [p for p in where if isinstance(p, TensorBase)]
     if len(tensors) == 1 and tensors[0]._sig.numpy == np.uint8:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
-    masked = is_tensor and not value.ndim and any(_is_mask(p) for p in tensors)
-    return cast(value, like._sig.numpy) if masked else value
+    if not (is_tensor and len(tensors) == 1 and _is_mask(tensors[0])):
+        return value
+    if value._sig.kind == "c" != like._sig.kind:
+        checked_number(value._array.item(), like._sig.numpy)
+    return cast(value if value.ndim < 2 else F.reshape(value, ()), like._sig.numpy)
 
 
 def _is_whole(t: Any, parts: Any) -> bool:
@@ -303,7 +307,7 @@ METHODS["__setitem__"] = setitem
 @public("copy_", function=False)
 def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     """Write ``src`` (broadcast, cast) into this tensor; ``src`` may be a number."""
-    if isinstance(src, (bool, int, float)):
+    if isinstance(src, (bool, int, float, complex)):
         src = wrap(np.asarray(src))
     return call_inplace(OPS["_copy"], (self, src, non_blocking), {})
 

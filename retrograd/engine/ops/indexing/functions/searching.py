@@ -125,8 +125,9 @@ def _in_order(array: Any, sorter: Any) -> Any:
 
 
 def _searched(array: Any, values: Any, side: Any) -> Any:
+    find = _halving if any(a.dtype.kind == "f" and np.isnan(a).any() for a in (array, values)) else np.searchsorted
     if array.ndim == 1:
-        return np.searchsorted(array, values, side)
+        return find(array, values, side)
     if array.shape[:-1] != values.shape[:-1]:
         raise RuntimeError(
             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
@@ -136,8 +137,19 @@ def _searched(array: Any, values: Any, side: Any) -> Any:
     if not values.size:
         return np.zeros(values.shape, np.int64)
     rows, wanted = array.reshape(-1, array.shape[-1]), values.reshape(-1, values.shape[-1])
-    found = [np.searchsorted(r, w, side) for r, w in zip(rows, wanted, strict=True)]
+    found = [find(r, w, side) for r, w in zip(rows, wanted, strict=True)]
     return np.asarray(found, np.int64).reshape(values.shape)
+
+
+def _halving(array: Any, values: Any, side: Any) -> Any:
+    """Where PyTorch ends up among NaN, which are neither above nor below anything: it goes on to the right of them."""
+    low, high = np.zeros(values.shape, np.int64), np.full(values.shape, len(array), np.int64)
+    while (searching := low < high).any():
+        middle = np.where(searching, (low + high) // 2, 0)
+        is_past = array[middle] > values if side == "right" else array[middle] >= values
+        high = np.where(searching & is_past, middle, high)
+        low = np.where(searching & ~is_past, middle + 1, low)
+    return low
 
 
 @public("bucketize", method=False, out=True, aten="bucketize.Tensor")
