@@ -168,6 +168,19 @@ def test_loop_without_modules_is_recognised() -> None:
     assert folded.copies == {152: 50}
 
 
+@pytest.mark.parametrize(("steps", "tasks"), [(30, 4), (80, 2)])
+def test_long_blocks_are_recognised(steps: int, tasks: int) -> None:
+    """Tasks of a hundred operators and more, without a module, are one repeat; what recurs in each is one inside it."""
+    task = [("Mean", ""), *[("Sub", ""), ("Mul", "")] * steps, ("Exp", ""), *[("Mul", ""), ("Neg", "")] * steps]
+    rows = [("Stack", ""), *task * tasks]
+    edges = [(at, at + 1) for at in range(1, len(rows) - 1) if at % len(task)]
+    edges += [(0, 1 + number * len(task)) for number in range(tasks)]
+    folded = fold(snapshot(rows, edges))
+
+    repeats = [scope.repeats for scope in folded.scopes if scope.kind == "repeat"]
+    assert repeats == [tasks, *[steps, steps - 1] * tasks]  # the last operator of a task has nothing behind it
+
+
 def test_functions_of_the_user_are_boxes_where_there_is_no_module() -> None:
     """Nodes without a scope stand in the box of the named function that made them."""
     graph = stack_of_layers(0)

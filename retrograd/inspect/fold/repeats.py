@@ -82,10 +82,16 @@ class Signatures:
         return self._number((_DIGITS.sub("#", scope.label), scope.kind, digest.digest(), inside))
 
 
-_LONGEST = 48
-"""Most items of one block."""
+_SHORT = 48
+"""Items of a block up to which every length is tried; of longer ones those that items which recur suggest,"""
+_RECURRING = 8
+"""which may occur so many times in one block,"""
+_MOST_LONG = 8
+"""and so many lengths, the most frequent ones."""
 _FEWEST = 3
-"""Fewest rounds that are folded; of whole modules and of calls of a function, two."""
+"""Fewest rounds that are folded; of whole modules, of calls of a function and of long blocks, two."""
+_LONG = 16
+"""Items of a long block: nobody compares two of them by looking."""
 _FEWEST_ATOMS = 4
 """Fewest equal operators in a row that are folded."""
 _NUMBER = re.compile(r"\d+")
@@ -123,7 +129,7 @@ def _signatures(items: list[Item], signatures: Signatures) -> np.ndarray:
 
 def _runs(items: list[Item], known: np.ndarray, signatures: Signatures, kind: str) -> list[Run]:
     """Return the repeats among the items that are worth a fold, none overlapping another."""
-    candidates = [run for period in range(1, min(_LONGEST, len(items) // 2) + 1) for run in _periodic(known, period)]
+    candidates = [run for period in _periods(known) for run in _periodic(known, period)]
     candidates.sort(key=lambda run: (-(run.rounds - 1) * run.period, run.period, run.start))
     taken = np.zeros(len(items), dtype=bool)
     found: list[Run] = []
@@ -141,7 +147,26 @@ def _fewest(items: list[Item], run: Run, kind: str) -> int:
     """Return how many rounds make a repeat."""
     if run.period == 1:
         return 2 if items[run.start].scope >= 0 else _FEWEST_ATOMS
-    return 2 if kind == "function" else _FEWEST
+    return 2 if kind == "function" or run.period >= _LONG else _FEWEST
+
+
+def _periods(known: np.ndarray) -> list[int]:
+    """Return the lengths of blocks to try: all short ones, and those at which most items occur again."""
+    half = len(known) // 2
+    short = list(range(1, min(_SHORT, half) + 1))
+    if half <= _SHORT:
+        return short
+    _, numbered, counts = np.unique(known, return_inverse=True, return_counts=True)
+    order = np.argsort(numbered, kind="stable")
+    sorted_ = numbered[order]
+    votes = np.zeros(half + 1)
+    for times in range(1, _RECURRING + 1):
+        lengths = order[times:] - order[:-times]
+        again = (sorted_[times:] == sorted_[:-times]) & (lengths > _SHORT) & (lengths <= half)
+        rare = 1 / counts[sorted_[times:][again]]  # what is rare recurs with the block, what is not, within it
+        votes += np.bincount(lengths[again], rare, half + 1)
+    ranks = np.argsort(-votes, kind="stable")[:_MOST_LONG]
+    return short + ranks[votes[ranks] > 0].tolist()
 
 
 def _periodic(known: np.ndarray, period: int) -> list[Run]:

@@ -100,7 +100,4 @@ def _lines(folded: Folded, groups: Groups) -> list[str]:
 def _name(folded: Folded, number: int) -> str:
     """Return what a box is called, with its class; a repeat says of what and how often."""
     scope, name = folded.scopes[number], folded.title(number)
-    of = scope.path.rpartition("/")[0].rpartition("/")[2]
-    if of and scope.kind == "repeat" and of not in name:
-        name = f"{of} {name}"
     return labels.clean(f"{name} × {scope.repeats}" if scope.repeats > 1 else name)
