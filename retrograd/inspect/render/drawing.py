@@ -21,6 +21,7 @@ from .legend import marks_of
 from .scale import Scale, scale
 from .scene import Scene
 from .svg_groups import (
+    STOP,
     card_markup,
     edge_group,
     frame_group,
@@ -143,6 +144,7 @@ def draw(scene: Scene, options: RenderOptions, prefix: str = "") -> Drawing:
         tip(prefix),
         *([tip(prefix, "back")] if scene.direction == "both" else []),
         *(tip(prefix, status) for status in STATUSES if status in statuses),
+        *([tip(prefix, STOP)] if scene.has_cuts else []),
     ]
     parts += _frames(scene, layout, titles, prefix)
     parts += _edges(scene, layout, words, prefix)
@@ -234,11 +236,20 @@ def _edges(scene: Scene, layout: nested.NestedLayout, words: list[str], prefix: 
         giver = ends[0] if scene.is_forward else ends[1]
         css = "edge cut" if is_cut else f"edge {status}".rstrip()
         link = f"{prefix}{scene.ids[giver]}" if seen.kind[giver] == "leaf" else ""
-        tail = tip_name(prefix, "back") if scene.direction == "both" and not is_cut else ""
         heads = (scene.heads[ends[0]], scene.heads[ends[1]])
-        tips, tooltip = (tip_name(prefix, status), tail), _edge_tooltip(scene, edge, ends)
+        tips = _tips(scene, prefix, STOP if is_cut else status)
+        tooltip = _edge_tooltip(scene, edge, ends)
         found.append(edge_group(heads, layout.edges[edge], spots[edge], tooltip, tips, css, link))
     return found
+
+
+def _tips(scene: Scene, prefix: str, status: str) -> tuple[str, str]:
+    """Return the ids of what stands at an edge's end and at its start: where a gradient stops there is a bar."""
+    if not scene.is_forward:
+        return tip_name(prefix, status), ""
+    if status == STOP:
+        return tip_name(prefix), tip_name(prefix, STOP)
+    return tip_name(prefix, status), tip_name(prefix, "back") if scene.direction == "both" else ""
 
 
 def _label_spots(

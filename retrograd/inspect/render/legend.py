@@ -133,7 +133,7 @@ def _sample(mark: str) -> tuple[str, float]:
     if mark == "pile":
         return f'<g class="closed">{_rectangle("card", 3)}{_rectangle("card")}</g>', 23.0
     if mark == "cut":
-        return '<g class="cut"><path d="M0 6H23"/></g>', 29.0
+        return '<g class="cut"><path d="M0 6H22"/></g><path class="tip stop" d="M21 1H23V11H21z"/>', 29.0
     return "", 0.0
 
 

@@ -129,14 +129,15 @@ class Scene:
 
     def is_cut(self, edge: int) -> bool:
         """Whether an edge carries values but no gradient."""
-        if not self._has_cuts:
+        if not self.has_cuts:
             return False
         first = self.view.folded.first_edges[self.view.edges[edge]]
         ends = (self.seen.edge_source[edge], self.seen.edge_target[edge])
         return first in self.cuts or any(self.seen.kind[box] == GHOST for box in ends)
 
     @cached_property
-    def _has_cuts(self) -> bool:
+    def has_cuts(self) -> bool:
+        """Whether some edge may be cut."""
         return bool(self.cuts) or GHOST in self.seen.kind
 
     @property

@@ -30,14 +30,19 @@ def tip_name(prefix: str, status: str = "") -> str:
     return f"{prefix}tip-{status}" if status else f"{prefix}tip"
 
 
+STOP = "stop"
+"""Name of the bar at the end of a line that a gradient does not come to."""
+
+
 def tip(prefix: str, status: str = "") -> str:
-    """Return an arrow head; each colour needs one of its own, for few readers let it take that of its line."""
+    """Return an arrow head or bar; each colour needs one of its own, for few readers let it take that of its line."""
     css = f"tip {status}" if status else "tip"
-    turn = "auto-start-reverse" if status == "back" else "auto"  # what comes back leaves a line where it begins
+    turn = "auto-start-reverse" if status in ("back", STOP) else "auto"  # gradients leave a line where values begin
+    shape = "M7.5 0H10V10H7.5z" if status == STOP else "M0 1L10 5L0 9z"
     return (
         f'<defs><marker id="{tip_name(prefix, status)}" viewBox="0 0 10 10" refX="9.5" refY="5" '
         f'markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="{turn}">'
-        f'<path class="{css}" d="M0 1L10 5L0 9z"/></marker></defs>'
+        f'<path class="{css}" d="{shape}"/></marker></defs>'
     )
 
 

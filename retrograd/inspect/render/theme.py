@@ -141,7 +141,7 @@ def _usual_rules(palette: dict[str, str], dot: str) -> str:
         f"{dot}card{{fill:{palette['card']};stroke:{palette['rim']}}}"
         f"{dot}strip{{fill:{palette['op']}}}"
         f"{dot}edge path{{stroke:{palette['line']}}}"
-        f"{dot}tip{{fill:{palette['line']}}}{dot}tip.back{{fill:{palette['root']}}}"
+        f"{dot}tip{{fill:{palette['line']}}}{dot}tip.back{{fill:{palette['root']}}}{dot}tip.stop{{fill:{palette['error']}}}"
         f"{dot}graph .edge text{{fill:{palette['muted']};stroke:{palette['paper']}}}"
         f"{dot}frame{{fill:{palette['frame']};fill-opacity:.055;stroke:{palette['frame-rim']}}}"
         f"{dot}lighter{{fill:{palette['paper']};fill-opacity:.6}}"

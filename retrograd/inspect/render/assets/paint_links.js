@@ -60,6 +60,7 @@ function paintTips(context, links, alpha) {
   for (const link of links) {
     const to = scene.targetOf(link);
     if (to < 0 || scene.isOpen(to)) continue;  // the line goes on inside, or outside
+    if (!scene.graph.turned && isCut(link)) continue;
     const points = linkPoints(scene, link), x = points.at(-2), y = points.at(-1);
     context.moveTo(x - 3.5, y - 7);
     context.lineTo(x + 3.5, y - 7);
@@ -67,6 +68,7 @@ function paintTips(context, links, alpha) {
   }
   context.fill();
   if (viewNow() === "both") paintBackTips(context, links);
+  paintStops(context, links.filter(isCut));
   context.globalAlpha = 1;
 }
 
@@ -83,6 +85,18 @@ function paintBackTips(context, links) {
     context.lineTo(x, y);
   });
   context.fill();
+}
+
+// Bars where gradients stop: at the end of a cut line that is nearer to where values come from.
+function paintStops(context, links) {
+  const { scene } = state, { turned } = scene.graph;
+  context.fillStyle = looks.colours.error;
+  for (const link of links) {
+    const giver = turned ? scene.sourceOf(link) : scene.targetOf(link), points = linkPoints(scene, link);
+    if (giver < 0 || scene.isOpen(giver)) continue;
+    const [x, y] = turned ? points : points.slice(-2);
+    context.fillRect(x - 5, turned ? y : y - 2, 10, 2);
+  }
 }
 
 // What a line carries at its start, where it is not crowded: the shape of the gradient, and the name of one of several
