@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..graphs.graph import Graph
+from ..graphs.graph import IDLE, INPUT, Graph
 from ..progress import followed
 from .folded import Folded
 from .plumbing import Edges, merge_plumbing
@@ -63,7 +63,7 @@ def find_uses(snapshot: Graph, edges: Edges, leaves: bytearray, order: list[int]
         groups = _apart(leaf, placed, order, alone) if parameters else [_together(leaf, placed)]
         for use in groups:
             node = order[use.last]
-            if parameters and len(use.edges) == 1 and snapshot.kind[leaf] == "leaf":
+            if parameters and len(use.edges) == 1 and snapshot.kind[leaf] in _ROWS:
                 found.rows.setdefault(node, []).append(use.edges[0])
             else:
                 found.behind.setdefault(node, []).append(use)
@@ -187,8 +187,10 @@ def _links_among(snapshot: Graph, wanted: list[int]) -> tuple[dict[int, list[int
     return below, waiting
 
 
-_HANGING = ("leaf", "ghost")
+_HANGING = ("leaf", "ghost", IDLE)
 """Kinds of nodes that belong to operators (a ghost represents what an edge led to before it was cut)."""
+_ROWS = ("leaf", IDLE)
+"""Kinds of those that are lines on cards."""
 
 
 def make_atoms(snapshot: Graph, merged: bytearray, *, parameters: bool) -> Folded:
@@ -204,13 +206,19 @@ def _leaves(snapshot: Graph) -> bytearray:
     """Return which nodes are leaves that some operator uses."""
     hanging = bytearray(len(snapshot))
     for source, target in zip(snapshot.edge_source, snapshot.edge_target, strict=True):
-        if snapshot.kind[target] in _HANGING and source != target:
+        if hangs(snapshot, target) and source != target:
             hanging[target] = 1
     for source in snapshot.edge_source:
         hanging[source] = 0
     for root in snapshot.roots:
         hanging[root] = 0
     return hanging
+
+
+def hangs(snapshot: Graph, node: int) -> bool:
+    """Whether a node belongs to the operators that use it: a leaf, a ghost or an input without a place of its own."""
+    kind = snapshot.kind[node]
+    return kind in _HANGING or (kind == INPUT and snapshot.seq[node] is None)
 
 
 def _assemble(

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..graphs.graph import Graph
+from ..graphs.graph import INPUT, Graph
 
 
 def reading_order(count: int, sources: Sequence[int], targets: Sequence[int], inputs: Sequence[int]) -> list[int]:
@@ -183,8 +183,10 @@ class Folded:
         return paths | {_CALL.sub("", path) for path in paths}
 
     def operator(self, atom: int) -> str:
-        """Return what the program called for an atom, or the short name of its operator."""
+        """Return what the program called for an atom, or the short name of its operator; of an input, its name."""
         node = self.heads[atom]
+        if self.original.kind[node] == INPUT and (name := self.original.name[node]):
+            return name
         return self.original.call[node] or self.original.op[node].partition("Backward")[0]
 
     def class_of(self, number: int) -> str:

@@ -166,7 +166,7 @@ def _periods(known: np.ndarray) -> list[int]:
         rare = 1 / counts[sorted_[times:][again]]  # what is rare recurs with the block, what is not, within it
         votes += np.bincount(lengths[again], rare, half + 1)
     ranks = np.argsort(-votes, kind="stable")[:_MOST_LONG]
-    return short + ranks[votes[ranks] > 0].tolist()
+    return short + [int(length) for length in ranks if votes[length]]
 
 
 def _periodic(known: np.ndarray, period: int) -> list[Run]:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
+from .atoms import hangs
 from .folded import Folded, Scope
 
 # Infers module paths from the dotted names of parameters, for a graph whose construction was not recorded.
@@ -169,12 +170,12 @@ def _paths(folded: Folded, modules: bool, functions: bool) -> list[str]:
     paths = inferred_paths(folded) if modules else None
     if paths is None:
         paths = _recorded_paths(folded, modules, functions)
-    kinds = [folded.original.kind[node] for node in folded.heads]
-    operators = Counter(path for path, kind in zip(paths, kinds, strict=True) if kind not in ("leaf", "ghost"))
-    for atom, kind in enumerate(kinds):
-        if atom and kind in ("leaf", "ghost"):
+    hanging = [hangs(folded.original, node) for node in folded.heads]
+    operators = Counter(path for path, belongs in zip(paths, hanging, strict=True) if not belongs)
+    for atom, node in enumerate(folded.heads):
+        if atom and hanging[atom]:
             paths[atom] = paths[atom - 1]
-        if atom and kind == "ghost" and operators[paths[atom]] == 1:
+        if atom and folded.original.kind[node] == "ghost" and operators[paths[atom]] == 1:
             paths[atom] = paths[atom].rpartition("/")[0]
     return paths
 

@@ -27,6 +27,8 @@ FORWARD_ONLY = "forward only, nothing was differentiated"
 """Label of a graph built from forward calls."""
 IN_PLACE = " (in place)"
 """Suffix of a ``call`` that wrote into its operand although its name does not show it: ``ReLU (in place)``."""
+ASIDE, INPUT, IDLE = "aside", "input", "idle"
+"""Kinds of nodes that are drawn beside a graph: calls, inputs and parameters that get no gradient."""
 EDGE_COLUMNS = ("edge_source", "edge_target", "edge_input_nr", "edge_output_nr")
 """Names of the columns that have one entry per edge."""
 SAMPLED = frozenset({"grad_min", "grad_max", "grad_mean", "zero_share", "out_zero_share"})

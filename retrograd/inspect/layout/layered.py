@@ -165,7 +165,7 @@ def _next_layer(sheet: Sheet, source: int, target: int, start: float, end: float
     This is what ``curve`` makes of that way; most edges of a drawing are such.
     """
     bands, ranks = sheet.bands, sheet.layered.ranks
-    own = round(bands.tops[ranks[source]] + sheet.sizes[source].height, 1)
+    own = round(sheet.top(source) + sheet.sizes[source].height, 1)
     below, top = round(bands.bottoms[ranks[source]], 1), round(bands.tops[ranks[target]], 1)
     x0, x1 = round(start, 1), round(end, 1)
     if x0 == x1:

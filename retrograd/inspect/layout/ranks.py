@@ -72,15 +72,30 @@ def _settle(ready: list[int], below: Adjacency, waiting: list[int], ranks: list[
 
 
 def net_ranks(net: Net) -> list[int]:
-    """Return the layer of every node: ports above and below all others."""
+    """Return the layer of every node: ports above and below all others, beginnings right above what they lead to."""
     if not (net.tops or net.bottoms):
-        return longest_path_ranks(len(net), net.edge_source, net.edge_target)
+        return _lowered(longest_path_ranks(len(net), net.edge_source, net.edge_target), net)
     nodes = net.first_top
     inner = [pair for pair in zip(net.edge_source, net.edge_target, strict=True) if pair[0] < nodes > pair[1]]
     ranks = longest_path_ranks(nodes, [source for source, _ in inner], [target for _, target in inner])
     shift = 1 if net.tops else 0
     lowest = max(ranks, default=-1) + 1 + shift
-    return [rank + shift for rank in ranks] + [0] * net.tops + [lowest] * net.bottoms
+    return _lowered([rank + shift for rank in ranks] + [0] * net.tops + [lowest] * net.bottoms, net)
+
+
+def _lowered(ranks: list[int], net: Net) -> list[int]:
+    """Lower inputs, and chains that begin with one, to right above the node where they join others (changes ranks)."""
+    above = Adjacency(len(net), net.edge_target, net.edge_source)
+    below = Adjacency(len(net), net.edge_source, net.edge_target)
+    begins = bytearray(len(net))
+    downward = np.argsort(ranks[: net.first_top], kind="stable").tolist()
+    for node in downward:
+        before = above.of(node)
+        begins[node] = not before or (len(before) == 1 and begins[before[0]] and len(below.of(before[0])) == 1)
+    for node in reversed(downward):
+        if begins[node] and (after := below.of(node)):
+            ranks[node] = max(ranks[node], min(ranks[target] for target in after) - 1)
+    return ranks
 
 
 def light_nodes(net: Net, ranks: list[int]) -> bytearray:

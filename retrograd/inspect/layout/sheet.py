@@ -41,9 +41,15 @@ class Sheet:
     headroom: float = 0.0
 
     def top(self, vertex: int) -> float:
-        """Return the top of a vertex: of its box, or of its layer for a way point."""
+        """Return the top of a vertex: of its box, or of its layer for a way point.
+
+        An input beside others stands at the bottom of its layer, near to what takes it.
+        """
         rank = self.layered.ranks[vertex]
         row = self.bands.rows.get(vertex, 0)
+        begins = self.layered.above.starts[vertex] == self.layered.above.starts[vertex + 1]
+        if rank and begins and vertex < self.layered.nodes and rank not in self.bands.grids:
+            return self.bands.bottoms[rank] - self.sizes[vertex].height
         return self.bands.tops[rank] + (row * self.bands.grids[rank].row_height if row else 0.0)
 
     def box(self, node: int) -> Box:

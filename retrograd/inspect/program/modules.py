@@ -64,6 +64,16 @@ def class_name(module: Any) -> str:
     return type(module).__name__ if held is None else class_name(held)
 
 
+def inner_classes(module: Any) -> dict[str, str]:
+    """Return the classes of the modules inside a module that can be called, by path: not of lists and dictionaries."""
+    found = {}
+    for path, one in inner_modules(module):
+        forwards = [vars(base)["forward"] for base in type(one).__mro__ if "forward" in vars(base)]
+        if path and len(forwards) > 1:  # the last is that of all modules, which refuses
+            found[path] = class_name(one)
+    return found
+
+
 def held_parameters(module: Any) -> list[tuple[str, Any]]:
     """Return what ``torch.nn.Module.named_parameters`` would; only classes without its tables are called."""
     if "_parameters" not in attributes_of(module):

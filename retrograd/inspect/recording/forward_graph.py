@@ -6,6 +6,7 @@ call to its operands, as in a backward graph.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 
 from ..graphs.graph import FORWARD_ONLY, IN_PLACE, Graph
@@ -28,12 +29,15 @@ def forward_graph(recording: Recording) -> Graph | None:
     return calls.graph() if calls.rows else None
 
 
+_DIMENSIONS = re.compile(r"[123]d$")
+
+
 class _Calls:
     """The calls of a recording, and the data flow between them."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
-        self._names = _names(recording)
+        self._names = parameter_names(recording)
         """Name and scope of each parameter; the calls that initialised it do not belong to a forward pass."""
         self.rows: list[int] = []
         self._takes: dict[int, list[tuple[int, int, int]]] = {}
@@ -43,7 +47,7 @@ class _Calls:
         """Call -> the tensors it uses that no call made: input number, tensor."""
         made: dict[int, tuple[int, int]] = {}
         for row, event in enumerate(recording.events):
-            given = [tensor for tensor in _given(event) if tensor not in self._names]
+            given = [tensor for tensor in given_by(event) if tensor not in self._names]
             if given and event.data.get("inputs"):
                 self._add(row, event.data["inputs"], made)
                 made.update((tensor, (row, number)) for number, tensor in enumerate(given))
@@ -82,7 +86,7 @@ class _Calls:
         """Return the graph of the last calls."""
         recording = self._recording
         rows = self._last()
-        graph = Graph(engine=recording.engine or "torch", label=FORWARD_ONLY)
+        graph = Graph(engine=recording.engine or "torch", label=FORWARD_ONLY, classes=module_classes(recording))
         place = {row: number for number, row in enumerate(rows)}
         for row in rows:
             _put_call(graph, recording, row)
@@ -97,11 +101,10 @@ class _Calls:
                 _put_edge(graph, place[row], place[giver], number, output)
         graph.roots = [place[row] for row in rows if row not in self._users]
         graph.root_names = [graph.name[root] for root in graph.roots]
-        graph.classes = {str(one.data.get("scope")): one.op for one in recording.events if one.kind == "module"}
         return graph
 
 
-def _given(event: Event) -> list[int]:
+def given_by(event: Event) -> list[int]:
     """Return the tensors that a call returned or wrote into."""
     if event.kind not in OPERATIONS and event.kind != "function":
         return []
@@ -109,7 +112,30 @@ def _given(event: Event) -> list[int]:
     return given or ([event.data["target"]] if "target" in event.data else [])
 
 
-def _names(recording: Recording) -> dict[int, tuple[str, str]]:
+def module_classes(recording: Recording) -> dict[str, str]:
+    """Return the class of each module that ran, by scope."""
+    found: dict[str, str] = {}
+    for event in recording.events:
+        if event.kind == "module":
+            scope = str(event.data.get("scope", ""))
+            found[scope] = event.op
+            inside = event.data.get("classes", {})
+            found |= {f"{scope}/{path.replace('.', '/')}": name for path, name in inside.items()}
+    return found
+
+
+def call_title(event: Event, classes: dict[str, str]) -> str:
+    """Return what the program called: the class of a layer that is named after its operator, or the function."""
+    layer = classes.get(str(event.data.get("scope", "")), "")
+    return layer if layer and _squashed(layer) == _squashed(event.op) else event.written
+
+
+def _squashed(name: str) -> str:
+    """Return what the names of a layer and of its function have in common: ``batchnorm`` of ``BatchNorm2d``."""
+    return _DIMENSIONS.sub("", name.replace("_", "").lower())
+
+
+def parameter_names(recording: Recording) -> dict[int, tuple[str, str]]:
     """Return name and scope of each parameter, by tensor."""
     found = {number: (facts.name, "") for number, facts in enumerate(recording.tensors) if facts.parameter}
     for event in recording.events:
@@ -123,11 +149,12 @@ def _names(recording: Recording) -> dict[int, tuple[str, str]]:
 
 def _put_call(graph: Graph, recording: Recording, row: int) -> None:
     event = recording.events[row]
-    results = [recording.tensors[tensor] for tensor in _given(event)]
+    results = [recording.tensors[tensor] for tensor in given_by(event)]
     graph.op.append(event.op)
     graph.kind.append("function" if event.kind == "function" else "op")
-    writes = event.kind == "inplace" and not event.written.endswith("_")
-    graph.call.append(event.written + IN_PLACE * writes)
+    title = call_title(event, graph.classes)
+    writes = event.kind == "inplace" and not title.endswith("_")
+    graph.call.append(title + IN_PLACE * writes)
     names = [result.name for result in results]
     graph.name.append((", ".join(name or "_" for name in names) if any(names[1:]) else names[0]) or None)
     graph.scope.append(str(event.data.get("scope") or ""))

@@ -18,6 +18,8 @@ class OwnersData(TypedDict, total=False):
     parameters: dict[str, int]
     """Name -> tensor; for optimizers the name is ``"group.position"``."""
     frozen: list[str]
+    classes: dict[str, str]
+    """At level full, the classes of the modules inside a module that can be called, by path."""
     unregistered: dict[str, int]
     """Trainable tensors that a module uses without registering them: name -> tensor."""
     training: bool

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from ..graphs.graph import IDLE
 from ..operators import is_view
 from . import labels
 from .marks import GHOST, Note
@@ -127,7 +128,13 @@ def _parameter_lines(scene: Scene, box: int) -> list[Line]:
         name = without_module(name, labels.clean(scene.seen.scope[box]))
         use = folded.use_text(scene.view.boxes[box].begin, row)
         mark = MARKS.get(scene.status_of(leaf), "")
-        lines.append(Line(f"{mark} {name} {labels.shape_text(original.shape[leaf])}{use}".lstrip(), "p", leaf))
+        lines.append(
+            Line(
+                f"{mark} {name} {labels.shape_text(original.shape[leaf])}{use}".lstrip(),
+                IDLE if original.kind[leaf] == IDLE else "p",
+                leaf,
+            )
+        )
     if len(leaves) > MOST_ROWS:
         lines.append(Line(f"… {len(leaves) - MOST_ROWS:,} more", "m"))
     return lines

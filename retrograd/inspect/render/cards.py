@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ..fold.seen import SUMMED
+from ..graphs.graph import ASIDE
 from ..layout import Size
 from ..layout.text_size import shortened, text_width, wrapped
 from ..progress import followed
@@ -115,7 +116,7 @@ def _kind(scene: Scene, box: int, roots: dict[int, str]) -> str:
     if status := scene.status(box):
         return status
     if scene.view.boxes[box].scope >= 0:
-        return "closed holds-root" if box in roots else "closed"
+        return "closed holds-root" if box in roots else ASIDE if scene.is_beside(box) else "closed"
     kind = scene.seen.kind[box]
     return "root" if box in roots and kind != GHOST else kind if kind in KINDS else "op"
 

@@ -234,10 +234,11 @@ def _edges(scene: Scene, layout: nested.NestedLayout, words: list[str], prefix: 
     for edge, ends in followed(enumerate(zip(seen.edge_source, seen.edge_target, strict=True))):
         status, is_cut = scene.edge_status(edge), scene.is_cut(edge)
         giver = ends[0] if scene.is_forward else ends[1]
-        css = "edge cut" if is_cut else f"edge {status}".rstrip()
+        css = "edge cut" if is_cut else "edge beside" if scene.is_aside(edge) else f"edge {status}".rstrip()
         link = f"{prefix}{scene.ids[giver]}" if seen.kind[giver] == "leaf" else ""
         heads = (scene.heads[ends[0]], scene.heads[ends[1]])
         tips = _tips(scene, prefix, STOP if is_cut else status)
+        tips = (tips[0], "") if css == "edge beside" else tips
         tooltip = _edge_tooltip(scene, edge, ends)
         found.append(edge_group(heads, layout.edges[edge], spots[edge], tooltip, tips, css, link))
     return found

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..graphs.graph import Graph
+from ..graphs.graph import IDLE, INPUT, Graph
 from ..program.places import SourceLine, inside_words, short_place
 from ..recording.saved_tensors import SavedTensor
 
@@ -16,6 +16,8 @@ _SUFFIX = re.compile(r"(?<=.)Backward\d*$")
 # What XML 1.0 forbids, plus the invisible characters that reorder or break a line of text.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]+")
 _TIMES = "×"
+NAMED = ("leaf", INPUT, IDLE)
+"""Kinds of nodes that are called by their own names, not by an operator's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def node_text(snapshot: Graph, node: int) -> NodeText:
     """Return the words for one node."""
     op = clean(snapshot.op[node])
     name = clean(snapshot.name[node] or "")
-    leaf = snapshot.kind[node] == "leaf"
+    leaf = snapshot.kind[node] in NAMED
     return NodeText(
         title=name if leaf and name else clean(snapshot.call[node]) or short_op(op),
         op=op,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..findings import SEVERITIES
+from ..graphs.graph import ASIDE, IDLE, INPUT
 from ..graphs.graph_diff import STATUS_WORDS, STATUSES
 from ..layout.text_size import text_width
 from .card_words import MARKS
@@ -19,6 +20,9 @@ WORDS: dict[str, str] = {
     "op": "operator",
     "leaf": "parameter or other leaf",
     "row": "parameter that the operator uses",
+    IDLE: "parameter without a gradient",
+    INPUT: "input",
+    ASIDE: "ran without a gradient",
     "place": "2 of 3: the second of 3 places that use it",
     "function": "custom Function",
     "copy": "write into a view",
@@ -27,6 +31,7 @@ WORDS: dict[str, str] = {
     "pile": "× n: n equal blocks, drawn once",
     "ghost": "cut off from the graph",
     "cut": "cut: values go on, no gradient comes back",
+    "beside": "values that ask for no gradient",
     "counted": "(×n): n edges drawn as one",
     **{status: f"{MARKS[status]} {words}" for status, words in STATUS_WORDS.items()},
     **{severity: f"finding: {severity}" for severity in reversed(SEVERITIES)},
@@ -41,7 +46,7 @@ TIPS = {
 """What arrow heads mean in each view."""
 RESULT = "result"
 """What the root of a graph without gradients is."""
-_CARDS = {"root", "op", "leaf", "function", "copy", "closed", "ghost", *STATUSES}
+_CARDS = {"root", "op", "leaf", "function", "copy", "closed", "ghost", ASIDE, INPUT, *STATUSES}
 _SIZE, _ROW, _GAP = 11.0, 18.0, 18.0
 _LEAST = 720.0
 """Width that a legend may have above a narrow drawing."""
@@ -64,7 +69,9 @@ def marks_of(scene: Scene, cards: list[Card]) -> frozenset[str]:
     roots = any(card.kind == "closed" and box in scene.root_names for box, card in enumerate(cards))
     found = {
         "root": roots,
-        "row": any(line.leaf >= 0 for card in cards for line in card.lines),
+        "row": any(line.leaf >= 0 and line.css != IDLE for card in cards for line in card.lines),
+        IDLE: any(line.css == IDLE for card in cards for line in card.lines),
+        "beside": any(scene.is_aside(edge) for edge in range(len(view.edges))),
         "place": scene.has_places,
         "frame": bool(frames),
         "pile": any(card.stacked for card in cards) or any(frame.repeats > 1 for frame in frames),
@@ -126,14 +133,16 @@ def _sample(mark: str) -> tuple[str, float]:
         return _card(mark), 20.0
     if mark in SEVERITIES:
         return f'<g class="{mark}">{_rectangle("card")}</g>', 20.0
-    if mark == "row":
-        return '<circle class="dot" cx="5" cy="6" r="3.5"/>', 14.0
+    if mark in ("row", IDLE):
+        return f'<circle class="{"dot" if mark == "row" else f"dot {IDLE}"}" cx="5" cy="6" r="3.5"/>', 14.0
     if mark == "frame":
         return _rectangle("frame"), 20.0
     if mark == "pile":
         return f'<g class="closed">{_rectangle("card", 3)}{_rectangle("card")}</g>', 23.0
     if mark == "cut":
         return '<g class="cut"><path d="M0 6H22"/></g><path class="tip stop" d="M21 1H23V11H21z"/>', 29.0
+    if mark == "beside":
+        return '<g class="beside"><path d="M0 6H23"/></g>', 29.0
     return "", 0.0
 
 

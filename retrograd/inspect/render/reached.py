@@ -25,18 +25,20 @@ class Reached:
     """Parameters that require a gradient."""
     without: tuple[str, ...]
     """Those that are in no graph of the recording: ``net.gate.weight 16×16``."""
+    frozen: int = 0
+    """Parameters that require none."""
 
     @property
     def headline(self) -> str:
         """Return ``4 of 6 parameters get a gradient``."""
         plural = "s" * (self.total != 1)
+        frozen = f", {self.frozen:,} {'are' if self.frozen > 1 else 'is'} frozen" if self.frozen else ""
         if self.count == self.total:
-            return (
-                f"{'all ' * (self.total > 1)}{self.total:,} parameter{plural} get{'s' * (self.total == 1)} a gradient"
-            )
+            every = "all " * (self.total > 1 and not self.frozen)
+            return f"{every}{self.total:,} parameter{plural} get{'s' * (self.total == 1)} a gradient{frozen}"
         elsewhere = self.total - self.count - len(self.without)
         more = f", {elsewhere:,} in other backward passes" if elsewhere else ""
-        return f"{self.count:,} of {self.total:,} parameter{plural} get a gradient{more}"
+        return f"{self.count:,} of {self.total:,} parameter{plural} get a gradient{more}{frozen}"
 
     @property
     def sentence(self) -> str:
@@ -79,15 +81,17 @@ def reached(recording: Recording) -> list[Reached | None]:
     found: list[Reached | None] = [None] * len(recording.graphs)
     ever = {key for snapshot in recording.graphs for key in _leaves(snapshot)}
     asked: dict[str, str] = {}
+    frozen: set[int] = set()
     for event in recording.events:
         if event.kind == "module":
             asked |= _parameters(recording, event.data)
+            frozen |= {event.data["parameters"][name] for name in event.data.get("frozen", ())}
         elif event.kind == "backward" and event.data.get("api") == "backward":
             number = event.data.get("snapshot")
             if number is not None and asked and not event.data.get("inputs"):
                 here = _leaves(recording.graphs[number])
                 without = tuple(words for key, words in asked.items() if key not in ever)
-                found[number] = Reached(len(here), len(asked.keys() | here), without)
+                found[number] = Reached(len(here), len(asked.keys() | here), without, len(frozen))
     return found
 
 

@@ -12,15 +12,18 @@ import numpy as np
 from ..findings import SEVERITIES
 from ..fold import Opening, View, everything, expand, first_opening, fold, open_at, view
 from ..fold.seen import seen_snapshot
-from ..graphs.graph import Graph
+from ..graphs.graph import ASIDE, IDLE, INPUT, Graph
 from ..graphs.graph_diff import Differences
 from ..program.places import full_place, inside_words
+from ..recording.aside import Asides
 from . import labels
 from .base import MOST_CARDS, RenderOptions, capped
 from .marks import GHOST, Note, marked
 from .reached import Reached
 from .titles import titles
 
+BESIDE = (ASIDE, INPUT, IDLE)
+"""Kinds of nodes that are drawn beside a graph."""
 MOST_ROWS = 6
 """Parameters of one card that are listed; of more, the first ones and a count."""
 _MOST_MERGED = 8
@@ -135,6 +138,17 @@ class Scene:
         ends = (self.seen.edge_source[edge], self.seen.edge_target[edge])
         return first in self.cuts or any(self.seen.kind[box] == GHOST for box in ends)
 
+    def is_aside(self, edge: int) -> bool:
+        """Whether an edge carries values of something that no gradient was asked for."""
+        folded = self.view.folded
+        giver = folded.original.edge_target[folded.last_edges[self.view.edges[edge]]]
+        return folded.original.kind[giver] in BESIDE and not self.is_cut(edge)
+
+    def is_beside(self, box: int) -> bool:
+        """Whether nothing in a box gets a gradient."""
+        folded, found = self.view.folded, self.view.boxes[box]
+        return all(folded.original.kind[head] in BESIDE for head in folded.heads[found.begin : found.end])
+
     @cached_property
     def has_cuts(self) -> bool:
         """Whether some edge may be cut."""
@@ -244,13 +258,16 @@ def scene(
     step: int = 0,
     most: int | None = MOST_CARDS,
     reached: Reached | None = None,
+    asides: Asides | None = None,
 ) -> Scene:
     """Return what is drawn of a graph, the ``step``-th of its recording: no more than ``most`` boxes unless asked for.
+
+    ``asides`` adds what ran beside the graph.
 
     Raises ``UsageError`` for a step of folding or a scope to expand that there is not.
     """
     shown, left_out = capped(snapshot, options.max_nodes)
-    made = _folded(shown, options, step)
+    made = _folded(shown, options, step, None if left_out else asides)
     if most is not None and options.max_nodes is None and len(made.view.boxes) > most:
         shown, left_out = capped(snapshot, most)
         made = _folded(shown, options, step)
@@ -261,11 +278,11 @@ def scene(
     return made
 
 
-def _folded(snapshot: Graph, options: RenderOptions, step: int) -> Scene:
+def _folded(snapshot: Graph, options: RenderOptions, step: int, asides: Asides | None = None) -> Scene:
     """Fold a graph as asked for, open what is to be open, and put notes on the boxes that findings point at."""
     plain = options.fold == ()
-    graph, notes, cuts = marked(snapshot, options.findings, step)
-    graph = replace(graph, call=[""] * len(graph) if plain else titles(graph))
+    graph = replace(snapshot, call=[""] * len(snapshot) if plain else titles(snapshot))
+    graph, notes, cuts = marked(graph if asides is None else asides.beside(step, graph), options.findings, step)
     folded = fold(graph) if options.fold is None else fold(graph, options.fold)
     chosen = Opening(everything(folded).opened) if plain else first_opening(folded, options.max_boxes)
     expand(folded, chosen, options.expand)

@@ -6,6 +6,7 @@ import functools
 import html
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..graphs.graph import IDLE
 from ..layout import Box, Point
 from . import labels
 from .card_words import Line
@@ -102,7 +103,8 @@ def _parameter(line: Line, y: int, name: str, following: str) -> str:
     words = f'<text x="{number(PAD + TEXT_SIZE)}" y="{y}">{text(line.text)}</text>'
     if following:
         words = f'<a href="#{following}">{words}</a>'
-    bullet = f'<circle class="dot" cx="{number(PAD + 3.5)}" cy="{y - 4}" r="3.5"/>'
+    dot = f"dot {IDLE}" if line.css == IDLE else "dot"
+    bullet = f'<circle class="{dot}" cx="{number(PAD + 3.5)}" cy="{y - 4}" r="3.5"/>'
     return f'<g class="parameter" id="{name}">{bullet}{words}</g>'
 
 

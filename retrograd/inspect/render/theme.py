@@ -6,11 +6,12 @@ and kinds differ in lightness as well as in hue.
 
 from __future__ import annotations
 
+from ..graphs.graph import ASIDE, IDLE, INPUT
 from ..graphs.graph_diff import STATUSES
 
 FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans', 'DejaVu Sans', sans-serif"
 
-KINDS = ("leaf", "function", "copy", "root", "closed", "ghost", *STATUSES)
+KINDS = ("leaf", "function", "copy", "root", "closed", "ghost", ASIDE, INPUT, *STATUSES)
 """Kinds of cards with colours of their own: of nodes, and of differences between two graphs."""
 
 HEATS = 6
@@ -57,6 +58,13 @@ LIGHT = {
     "ghost": "#98a2b0",
     "ghost-card": "#ffffff",
     "ghost-rim": "#98a2b0",
+    "aside": "#b4bcc7",
+    "aside-card": "#f3f4f6",
+    "aside-rim": "#d5dae1",
+    "input": "#5a6675",
+    "input-card": "#ffffff",
+    "input-rim": "#98a2b0",
+    "idle": "#98a2b0",
     "frame": "#4a6285",
     "frame-rim": "#c3ccd7",
     "error": "#c22f2f",
@@ -106,6 +114,13 @@ DARK = {
     "ghost": "#7c899b",
     "ghost-card": "#14181e",
     "ghost-rim": "#7c899b",
+    "aside": "#56616f",
+    "aside-card": "#191d23",
+    "aside-rim": "#343d49",
+    "input": "#9aa7b7",
+    "input-card": "#14181e",
+    "input-rim": "#66748a",
+    "idle": "#7c899b",
     "frame": "#a9bedb",
     "frame-rim": "#3a4553",
     "error": "#ff7b72",
@@ -148,6 +163,7 @@ def _usual_rules(palette: dict[str, str], dot: str) -> str:
         f"{dot}dot{{fill:{palette['leaf']}}}{dot}graph a text{{text-decoration:underline dotted}}"
         f"{dot}holds-root .strip{{fill:{palette['root']}}}"
         f"{dot}cut path{{stroke:{palette['error']}}}"
+        f"{dot}beside path{{stroke:{palette['line']}}}{dot}dot.{IDLE}{{fill:{palette[IDLE]}}}"
     )
 
 
@@ -184,7 +200,8 @@ def shapes() -> str:
         ".graph .b{font-size:13px;font-weight:600}.graph .h{font-size:16px;font-weight:600}"
         ".graph .m{font-weight:400}.graph .b .m,.graph .f .m{font-size:11px}"
         ".graph .f{font-size:12px;font-weight:600}.frame{stroke-width:1.2}"
-        ".cut path{stroke-dasharray:5 4}.ghost .card{stroke-dasharray:5 4}.ghost .strip{display:none}"
+        ".cut path{stroke-dasharray:5 4}.beside path{stroke-dasharray:1.5 3}"
+        ".ghost .card{stroke-dasharray:5 4}.ghost .strip{display:none}"
         ".card{stroke-width:1}.edge path{fill:none;stroke-width:1.3}"
         ".edge.added path{stroke-width:2.2}.edge.removed path{stroke-width:2.2;stroke-dasharray:7 4}"
         ".graph .c{font-style:italic}"

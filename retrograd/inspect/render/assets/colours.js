@@ -21,7 +21,7 @@ function palette() {
 
 const kindOf = (card) => {
   const { graph } = state, head = graph.atoms.head[card];
-  if (graph.isBox(card)) return "closed";
+  if (graph.isBox(card)) return graph.totals.live[graph.boxOf(card)] ? "closed" : "aside";
   if (graph.rootNames.has(head)) return "root";
   const kind = graph.of("kind", head);
   return kind in looks.colours ? kind : "op";
@@ -95,7 +95,7 @@ function cardColours(card) {
 // The mark before a parameter in the row of a card.
 function rowColour(leaf) {
   const { scale, colours, heat } = looks;
-  if (!scale) return colours.leaf;
+  if (!scale) return colours[state.graph.of("kind", leaf)];
   const step = scale.nodes[leaf];
   return step === ODD ? colours.odd : step < 0 ? colours.rim : heat[step];
 }
@@ -133,7 +133,8 @@ function showLegend() {
 function markEntry(mark, words) {
   const { colours } = looks;
   if (mark === "cut") return swatch("", colours.error, words, "line");
-  if (mark === "row") return swatch(colours.leaf, "", words, "dot");
+  if (mark === "beside") return swatch("", colours.line, words, "line dotted");
+  if (mark === "row" || mark === "idle") return swatch(colours[mark === "row" ? "leaf" : mark], "", words, "dot");
   if (mark === "frame") return swatch(colours.card, colours.rim, words);
   if (mark === "pile" || mark === "counted" || mark === "place") return swatch("", "", words, "none");
   if (!colours[`${mark}-card`] && mark !== "op") return swatch(colours.card, colours[mark], words);
@@ -146,7 +147,7 @@ function marksInSight() {
   const { graph, scene } = state, { boxes } = graph, used = new Set(), links = [...scene.links];
   for (const card of scene.cards) {
     used.add(kindOf(card));
-    if (graph.rows.get(card)?.length) used.add("row");
+    for (const leaf of graph.rows.get(card) || []) used.add(graph.isLeaf(leaf) ? "row" : "idle");
     if (boxes.repeats[graph.boxOf(card)] > 1) used.add("pile");
     if (graph.useText(card) || (graph.rows.get(card) || []).some((_, row) => graph.useText(card, row))) used.add("place");
     for (const [severity] of state.notes.get(card) || []) used.add(severity);
@@ -154,6 +155,7 @@ function marksInSight() {
   if (scene.openBoxes.length) used.add("frame");
   if (scene.openBoxes.some((box) => state.block[box] >= 0)) used.add("pile");
   if ((graph.hasGhosts || graph.cutWords.size) && links.some(isCut)) used.add("cut");
+  if (graph.hasBeside && links.some(isBeside)) used.add("beside");
   if (links.some((link) => graph.links.count[link] > 1)) used.add("counted");
   return used;
 }

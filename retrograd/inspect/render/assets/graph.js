@@ -6,6 +6,8 @@
 const OP_ENDING = /(?<=.)Backward\d*$/;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]+/g;
 const ENTRY = -1, EXIT = -2;
+// Kinds of nodes that are drawn beside a graph: they get no gradient.
+const BESIDE = new Set(["aside", "input", "idle"]);
 
 class Graph {
   // A turned graph is drawn as values go through it, from its inputs down; its edges are still those of gradients.
@@ -21,6 +23,7 @@ class Graph {
     this.inside = rowsBy(this.boxCount, this.cardCount, (card) => this.around(card));
     this.linksIn = rowsBy(this.boxCount, data.links.box.length, (link) => data.links.box[link]);
     this.hasGhosts = data.kind.values.includes("ghost");
+    this.hasBeside = data.kind.values.some((kind) => BESIDE.has(kind));
     this.rootNames = new Map(data.roots);
     this.cutWords = new Map(data.cuts);
     this.firstPoint = this.pointStarts();
@@ -37,14 +40,16 @@ class Graph {
   boxThing(box) { return this.nodes + box; }
   isNode(thing) { return thing < this.nodes; }
   isLeaf(node) { return this.of("kind", node) === "leaf"; }
+  // Whether a node is called by its own name, not by an operator's.
+  isNamed(node) { return ["leaf", "input", "idle"].includes(this.of("kind", node)); }
   title(thing) {
     if (!this.isNode(thing)) return this.boxes.name[thing - this.nodes];
-    return (this.isLeaf(thing) && clean(this.of("name", thing))) || clean(this.of("call", thing)) || this.shortOps[this.op.rows[thing]];
+    return (this.isNamed(thing) && clean(this.of("name", thing))) || clean(this.of("call", thing)) || this.shortOps[this.op.rows[thing]];
   }
   // The module of a card, as far as the box around it does not say it.
   module(card) {
     const node = this.atoms.head[card], part = (path) => path.slice(path.lastIndexOf("/") + 1);
-    const found = this.isLeaf(node) && this.of("name", node) ? "" : part(clean(this.of("scope", node)));
+    const found = this.isNamed(node) && this.of("name", node) ? "" : part(clean(this.of("scope", node)));
     return found === part(this.boxes.path[this.around(card)].split("#")[0]) ? "" : found;
   }
   // A parameter in the row of a card: its name as the card's module knows it, since the boxes around say the rest.
@@ -61,7 +66,7 @@ class Graph {
   }
   // Name, shape and dtype, as far as the title does not say them.
   line(node) {
-    const name = this.rootNames.get(node) || (this.isLeaf(node) ? "" : this.of("name", node));
+    const name = this.rootNames.get(node) || (this.isNamed(node) ? "" : this.of("name", node));
     const tensor = this.tensor(node) + (this.writes(node) ? " · in place" : "");
     return clean(name ? (tensor ? `${name}: ${tensor}` : name) : tensor);
   }
@@ -69,7 +74,7 @@ class Graph {
   writes(node) { return this.of("kind", node) === "copy" || /[^_]_$/.test(this.of("call", node)); }
   // The line of the program that made a node: "train.py:12".
   place(node) {
-    const at = this.isLeaf(node) ? null : this.of("source", node);
+    const at = ["leaf", "idle"].includes(this.of("kind", node)) ? null : this.of("source", node);
     return at ? placeText(at[0], at[1], true) : "";
   }
   tensor(node) { return [this.of("shape", node), this.of("dtype", node)].filter(Boolean).join(" "); }
@@ -101,10 +106,11 @@ function rowsBy(rows, count, key) {
 }
 
 function boxTotals(graph) {
-  const zeros = () => new Float64Array(graph.boxCount), totals = { nodes: zeros(), leaves: zeros(), saved: zeros() };
+  const zeros = () => new Float64Array(graph.boxCount), totals = { nodes: zeros(), leaves: zeros(), saved: zeros(), live: zeros() };
   for (let node = 0; node < graph.nodes; node++) {
     const box = graph.boxes.ofAtom[graph.atoms.ofNode[node]];
     totals.nodes[box]++;
+    if (!BESIDE.has(graph.of("kind", node))) totals.live[box]++;  // it gets a gradient
     if (graph.isLeaf(node)) totals.leaves[box]++;
     totals.saved[box] += Math.max(graph.saved[node], 0);
   }

@@ -42,7 +42,7 @@ const LEAST_PIXELS = 6.5;  // of lines below a title
 function paintLargeWords(context, card, x, y, wide, high, scale) {
   const { graph } = state, { colours } = looks, thing = graph.thingOf(card), box = graph.isBox(card), room = wide - 18;
   const title = box ? `▸ ${graph.title(thing)}` : graph.title(thing) + graph.useText(card), flag = state.flags && state.flags[card] ? "! " : "";
-  const words = [[flag + title, 600, 11, 13, 26, colours.ink], ...(state.notes.get(card) || []).map(([severity, line]) => [line, 400, 9, 11, 18, colours[severity]])];
+  const words = [[flag + title, 600, 11, 13, 26, colours.ink], ...(state.notes.get(card) || []).flatMap(([severity, ...lines]) => lines.map((line) => [line, 400, 9, 11, 18, colours[severity]]))];
   words.push([box ? boxLine(graph.boxOf(card)) : graph.line(thing), 400, 9, 11, 18, colours.ink], [box ? graph.boxes.lines[graph.boxOf(card)] : graph.place(thing), 400, 9, 11, 18, colours.muted]);
   const lines = [];
   let used = 0;
@@ -92,7 +92,7 @@ function paintWords(context, card, x, y, wide, high) {
     if (leaf >= 0) {
       context.fillStyle = rowColour(leaf);
       context.fillRect(x + 11, at + 4, 8, 8);
-      context.strokeStyle = looks.scale ? colours.muted : colours.leaf;
+      context.strokeStyle = looks.scale ? colours.muted : rowColour(leaf);
       context.lineWidth = 0.7;
       context.strokeRect(x + 11, at + 4, 8, 8);
       if (state.chosen === leaf) { context.strokeStyle = colours.root; context.strokeRect(x + 7.5, at + 0.5, wide - 12, 15); }

@@ -6,8 +6,14 @@ function paintLinks(context, scale, links, alpha) {
   context.strokeStyle = looks.colours.line;
   context.lineWidth = clamp(1.3, 0.6 / scale, 3 / scale);
   const curved = scale >= CURVES_FROM && links.length < 4000;
-  const [whole, cut] = scene.graph.hasGhosts || scene.graph.cutWords.size ? parted(links, isCut) : [links, []];
+  const [flowing, cut] = scene.graph.hasGhosts || scene.graph.cutWords.size ? parted(links, isCut) : [links, []];
+  const [whole, beside] = scene.graph.hasBeside ? parted(flowing, isBeside) : [flowing, []];
   traceLinks(context, whole, curved);
+  if (beside.length) {
+    context.setLineDash([1.5, 3]);
+    traceLinks(context, beside, curved);
+    context.setLineDash([]);
+  }
   if (cut.length) {
     context.setLineDash([5, 4]);
     context.strokeStyle = looks.colours.error;
@@ -24,6 +30,12 @@ const parted = (items, test) => [items.filter((item) => !test(item)), items.filt
 function isCut(link) {
   const { graph, scene } = state, giver = graph.turned ? scene.sourceOf(link) : scene.targetOf(link);
   return graph.cutWords.has(graph.links.edge[link]) || (giver >= 0 && kindOf(giver) === "ghost");
+}
+
+// Whether what a line carries comes from something that no gradient was asked for.
+function isBeside(link) {
+  const { graph } = state;
+  return BESIDE.has(graph.of("kind", graph.edges.target[graph.links.edge[link]])) && !isCut(link);
 }
 
 function traceLinks(context, links, curved) {
@@ -78,7 +90,7 @@ function paintBackTips(context, links) {
   context.fillStyle = looks.colours.root;
   context.beginPath();
   links.forEach((link, at) => {
-    if (from[at] < 0 || scene.isOpen(from[at]) || isCut(link)) return;
+    if (from[at] < 0 || scene.isOpen(from[at]) || isCut(link) || isBeside(link)) return;
     const [x, y] = linkPoints(scene, link);
     context.moveTo(x - 3.5, y + 7);
     context.lineTo(x + 3.5, y + 7);

@@ -8,6 +8,7 @@ from typing import Any
 from ...garbage import collector_paused
 from ...graphs.graph import Graph
 from ...graphs.passes import with_usual_times
+from ...recording.aside import Asides
 from ...recording.events import Recording
 from ...recording.memory_line import retained_runs
 from ...recording.unseen import launched_on
@@ -88,7 +89,11 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
     shown = [capped(whole, options.max_nodes or _MOST_NODES)[0] for whole, _ in timed]
     large = sum(len(snapshot) for snapshot in shown) > _PLAIN_NODES
     packing: Packing = Packed() if large else Plain()
-    graphs = [_named(snapshot, options, number) for number, snapshot in zip(numbers, shown, strict=True)]
+    asides = Asides(recording)
+    graphs = [
+        _named(part, options, number, asides if len(part) == len(whole) else None)
+        for number, part, (whole, _) in zip(numbers, shown, timed, strict=True)
+    ]
     notes = [card_notes(options.findings, number, len(part)) for number, part in zip(numbers, shown, strict=True)]
     structures, structure_of = _structures(graphs, notes, options, packing)
     known, retained = reached(recording), retained_runs(recording)
@@ -128,10 +133,10 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
     )
 
 
-def _named(snapshot: Graph, options: RenderOptions, number: int) -> Marked:
-    """Return a graph with what was cut off from it, its nodes called as its cards are."""
-    graph, notes, cuts = marked(snapshot, options.findings, number)
-    return Marked(replace(graph, call=titles(graph)), notes, cuts)
+def _named(snapshot: Graph, options: RenderOptions, number: int, asides: Asides | None) -> Marked:
+    """Return a graph, its nodes called as its cards are, with what was cut off from it and what ran beside it."""
+    named = replace(snapshot, call=titles(snapshot))
+    return marked(named if asides is None else asides.beside(number, named), options.findings, number)
 
 
 def _structures(

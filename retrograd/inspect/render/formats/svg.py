@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...garbage import collector_paused
 from ...graphs.passes import with_usual_times
 from ...layout.text_size import shortened, text_width, wrapped
+from ...recording.aside import Asides
 from ...recording.events import Recording
 from ...recording.unseen import launched_on
 from .. import labels, theme
@@ -43,7 +44,11 @@ class SvgRenderer:
         numbers = chosen_steps(recording, options)
         known = reached(recording)
         timed = [with_usual_times(recording.graphs, number) for number in numbers]
-        scenes = [scene(one, options, at, reached=known[at]) for (one, _), at in zip(timed, numbers, strict=True)]
+        asides = None if options.direction == "backward" else Asides(recording)
+        scenes = [
+            scene(one, options, at, reached=known[at], asides=asides)
+            for (one, _), at in zip(timed, numbers, strict=True)
+        ]
         if options.color_by is not None and measure_name(options.color_by) == "time_us":
             for shown, (_, of_times) in zip(scenes, timed, strict=True):
                 shown.rest += of_times

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...fold import Folded, Opening, View, expand, first_opening, fold, view
-from ...graphs.graph import FORWARD_ONLY, Graph
+from ...graphs.graph import FORWARD_ONLY, INPUT, Graph
 from ...layout import Size, nested
 from ...layout.text_size import text_width
 from ...program.places import SourceLine
@@ -63,8 +63,9 @@ def _words(folded: Folded, groups: Groups) -> Iterator[tuple[str, str, str, str]
     for atom, node in enumerate(folded.heads):
         name = snapshot.name[node]
         tensor = labels.tensor_text(snapshot.shape[node], snapshot.dtype[node])
-        if snapshot.kind[node] == "leaf" and name:
-            yield name + (folded.use_text(atom) if node in folded.copies else ""), "", tensor, ""
+        if snapshot.kind[node] in labels.NAMED and name:
+            place = labels.source_text(snapshot.source[node]) if snapshot.kind[node] == INPUT else ""
+            yield name + (folded.use_text(atom) if node in folded.copies else ""), "", tensor, place
         else:
             said = root_names.get(node) or name or ""
             module = _last(labels.clean(snapshot.scope[node]))

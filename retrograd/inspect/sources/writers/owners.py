@@ -10,7 +10,7 @@ from typing import Any
 
 from ...bounded import BoundedDict
 from ...program.frames import source_line, user_frame
-from ...program.modules import attribute, held_parameters, is_training
+from ...program.modules import attribute, held_parameters, inner_classes, is_training
 from ...program.names import unregistered
 from ...recording.events import Event
 from ..base import Watch
@@ -40,6 +40,8 @@ def tell_module(watch: Watch, called: Called) -> None:
         "frozen": [dotted for dotted, parameter in named if not parameter.requires_grad],
         "owner": called.number,
     }
+    if watch.level == "full":
+        data["classes"] = inner_classes(module)
     strangers = {dotted: watch.number(tensor) for dotted, tensor in unregistered(module)}
     if strangers:
         data["unregistered"] = strangers
