@@ -203,7 +203,7 @@ def test_a_finding_stands_on_its_card_and_shows_its_way(chromium: Browser, tmp_p
     assert finding.remedy in " ".join(lines)
     assert card[5] - card[3] >= 15 * (len(lines) + 2)
     beside = [name for name in lit if int(name[1:]) >= len(recording.graphs[-1])]
-    assert len(beside) == 2  # the gate's layer and its sigmoid, which were cut off
+    assert len(beside) == 1  # the gate's layer, which was cut off
     assert {f"n{mark.node}", "n0"} < set(lit)
     relu = recording.graphs[-1].op.index("ReluBackward0")
     assert f"n{relu}" not in lit
