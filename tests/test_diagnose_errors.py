@@ -12,7 +12,7 @@ import pytest
 from bug_programs import record
 
 from retrograd.inspect.diagnosis import diagnose
-from retrograd.inspect.diagnosis.rules.errors.check import ROWS
+from retrograd.inspect.diagnosis.rules.errors import ROWS
 
 OF_JOBS = ("mark a variable ready only once", "finished reduction", "combination with fork")
 """Rows of exceptions that it takes several processes to raise."""

@@ -182,6 +182,15 @@ class CallTable:
         shared = {self.tensors[one].storage for one in given if one != tensor}
         return row if tensor not in given and self.tensors[tensor].storage in shared else -1
 
+    def written_names(self, row: int) -> dict[int, str]:
+        """Return operand -> how the line of a call spells it, where it does."""
+        data = self.events[row].data
+        return dict(zip(data.get("inputs", ()), data.get("names", ()), strict=False))
+
+    def numbers(self, row: int) -> list[int | float]:
+        """Return the plain numbers that a call takes."""
+        return [one for one in (self.events[row].data.get("arguments") or {}).values() if type(one) in (int, float)]
+
     def does(self, row: int, *traits: Trait) -> bool:
         """Whether the operator of a call has one of these traits."""
         return is_a(self.events[row].op, *traits)

@@ -37,6 +37,10 @@ class Flow(CallTable):
         """Return a tensor's name for a sentence, preferably its spelling in the function that contains a line."""
         return self.spelling.name(tensor, line.function if line else None)
 
+    def operand_name(self, tensor: int, row: int) -> str:
+        """Return how the line of a call spells an operand, else its name."""
+        return self.written_names(row).get(tensor) or self.name(tensor, self.events[row].source)
+
     @cached_property
     def answers(self) -> dict[tuple[object, ...], object]:
         """Cached answers (``answered_once``)."""

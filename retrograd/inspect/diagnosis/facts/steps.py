@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...recording.events import Event
+from ..thresholds import BEYOND
 from .answers import answered_once
 from .flow import Flow
 from .row_table import last_before
@@ -56,6 +58,15 @@ def _ends(flow: Flow) -> list[int]:
 def ended_before(flow: Flow, row: int) -> int:
     """Return the row at which a run had ended last before another row, -1 for none."""
     return last_before(_ends(flow), row)
+
+
+def clips(flow: Flow, event: Event) -> bool:
+    """Whether a call bounds gradients; one whose bound is far above them, or infinite, only measures their norm."""
+    bound = event.data.get("bound")
+    if not isinstance(bound, int | float) or not math.isfinite(bound):
+        return False
+    largest = max((flow.largest_norm[leaf] for leaf in event.data.get("inputs", ())), default=0.0)
+    return bound <= BEYOND * largest
 
 
 def cuts_between(flow: Flow, after: int, before: int) -> list[int]:

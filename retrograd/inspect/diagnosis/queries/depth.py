@@ -15,6 +15,7 @@ from ..base import Case
 from ..facts.flow import Flow
 from ..facts.nodes import call_of, ran
 from ..facts.runs import Run
+from ..facts.steps import clips
 from ..text.words import at, counted, named, operator_word
 from ..thresholds import CALLS_OF_A_STEP, FADED, LAYERS_ASKED, MADE_BY_DEPTH, SERIES, VANISHED
 from .dependence import passed_by_all
@@ -325,8 +326,8 @@ def _passed_on(snapshot: Graph) -> dict[int, float]:
 def _is_clipped(flow: Flow, run: Run, leaves: list[int]) -> bool:
     """Whether the gradients of a pass are clipped together before a step uses them."""
     step = next((row for row in flow.optimizer_steps if row > run.end), len(flow.events))
-    clips = (event.data for row, event in flow.of_kind("clip") if run.end < row < step)
-    return any(set(leaves).issubset(data.get("inputs", ())) and (data.get("bound") or 0.0) < math.inf for data in clips)
+    around = (event for row, event in flow.of_kind("clip") if run.end < row < step)
+    return any(clips(flow, event) and set(leaves).issubset(event.data.get("inputs", ())) for event in around)
 
 
 def _remedy(op: str, *, grows: bool, clipped: bool) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ...operators import Trait
 from ..facts.answers import answered_once
 from ..facts.call_inputs import limits_and_sum
@@ -78,18 +76,8 @@ def _last_with_number(flow: Flow, run: Run) -> int:
     """Return the last call of a step, behind its loss, that takes a fractional number; -1 for none."""
     since = ended_before(flow, run.begin)
     behind = flow.values_behind(run).calls
-    taken = (row for row in behind if row > since and any(map(_is_fraction, _arguments(flow, row))))
+    taken = (row for row in behind if row > since and any(type(one) is float for one in flow.numbers(row)))
     return max(taken, default=-1)
-
-
-def _arguments(flow: Flow, row: int) -> Iterable[object]:
-    """Return the plain values that a call takes."""
-    given: dict[str, object] = flow.events[row].data.get("arguments") or {}
-    return given.values()
-
-
-def _is_fraction(value: object) -> bool:
-    return isinstance(value, float)
 
 
 def _leaves(flow: Flow, row: int) -> bool:

@@ -20,7 +20,7 @@ def counts_by_size(flow: Flow, row: int) -> bool:
 
 def _is_even_power(flow: Flow, call: int) -> bool:
     """Whether a call is a power by an even number, as far as its exponent is known."""
-    numbers = [one for one in flow.events[call].data.get("arguments", {}).values() if isinstance(one, int | float)]
+    numbers = flow.numbers(call)
     return flow.does(call, Trait.POWER) and bool(numbers) and all(one % 2 == 0 for one in numbers)
 
 

@@ -130,11 +130,8 @@ def _loop_over(flow: Flow, line: SourceLine, taken: list[_Taken]) -> SourceLine 
 def _picking(flow: Flow, line: SourceLine, taken: list[_Taken]) -> Iterator[str]:
     """Yield the variables by which a line spells the leaves that it takes: ``k`` of ``experts[k]``."""
     for one in taken:
-        data = flow.events[one.row].data
         if flow.events[one.row].source == line:
-            for given, name in zip(data.get("inputs", ()), data.get("names", ()), strict=False):
-                if given == one.leaf:
-                    yield from variables_in(name)
+            yield from variables_in(flow.written_names(one.row).get(one.leaf, ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.calls import held_by
 from ..facts.flow import Flow
+from ..facts.optimizers import stepped_by
 from ..facts.row_table import first_between
 from ..facts.runs import Run
 from ..facts.steps import taken_gradients
-from ..text.spelling import receiver
 from ..text.words import at, in_code, listed, times
 
 KINDS = {
@@ -147,8 +147,7 @@ def _clearing(flow: Flow, pile: _Pile) -> str:
     update = None if pile.update is None else flow.events[pile.update]
     if update is None or update.kind != "optimizer":
         return f"{in_code(flow.name(pile.leaves[0]))}.grad = None (or .zero_())"
-    called = receiver(flow.spelling.text(update.source), "step") if update.source else ""
-    return f"{called or 'optimizer'}.zero_grad()"
+    return f"{stepped_by(flow, pile.update or 0)}.zero_grad()"
 
 
 def _counted_twice(flow: Flow) -> Iterator[Case]:

@@ -12,12 +12,11 @@ from ...operators import Trait
 from ...program.places import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.answers import answered_once
-from ..facts.calls import held_by
 from ..facts.flow import Flow
-from ..facts.ledger import made_of
+from ..facts.ledger import Optimizer, made_of
+from ..facts.optimizers import optimizer_name
 from ..facts.row_table import first_between, last_before
 from ..facts.runs import Run
-from ..text.spelling import receiver
 from ..text.words import at, listed, named, times
 from ..thresholds import HABIT
 
@@ -30,29 +29,26 @@ KINDS = {
 
 def find(flow: Flow) -> Iterator[Case]:
     """Yield a case for each optimizer none of whose steps found a gradient, though gradients arrived for it."""
-    steps: dict[object, list[int]] = {}
-    for row in flow.optimizer_steps:
-        steps.setdefault(flow.events[row].data.get("owner"), []).append(row)
-    for rows in steps.values():
-        held = set().union(*(held_by(flow.events[row]) for row in rows))
-        leaves = sorted(held.intersection(flow.accumulated))
-        if len(rows) >= HABIT and leaves and not _used_otherwise(flow, rows, held):
-            missed = [_cleared_before(flow, leaves, row) for row in rows]
+    for optimizer in flow.ledger.optimizers.values():
+        leaves = sorted(flow.accumulated.keys() & optimizer.leaves.keys())
+        if len(optimizer.steps) >= HABIT and leaves and not _used_otherwise(flow, optimizer):
+            missed = [_cleared_before(flow, leaves, step.row) for step in optimizer.steps]
             cleared = [row for row in missed if row is not None]
             if len(cleared) >= HABIT and not any(_is_used(flow, leaf) for leaf in leaves):
-                yield _case(flow, leaves, rows, cleared[0], step_first=missed[0] is None)
-    yield from lost_shares(flow)
-    if not steps:
+                yield _case(flow, leaves, optimizer, cleared[0], step_first=missed[0] is None)
+    yield from _lost_shares(flow)
+    if not flow.optimizer_steps:
         yield from _looked_for(flow)
 
 
 CHECK = Check("accumulation", KINDS, find)
 
 
-def _used_otherwise(flow: Flow, steps: list[int], held: set[int]) -> bool:
+def _used_otherwise(flow: Flow, optimizer: Optimizer) -> bool:
     """Whether steps call closures, or the program reads or sets gradients itself."""
-    looked_at = any(_is_looked_at(flow, leaf) for leaf in held) or not held.isdisjoint(flow.ledger.given_by_hand)
-    return looked_at or any(flow.ledger.step_at[row].has_closure for row in steps)
+    by_hand = not flow.ledger.given_by_hand.isdisjoint(optimizer.leaves)
+    looked_at = by_hand or any(_is_looked_at(flow, leaf) for leaf in optimizer.leaves)
+    return looked_at or any(step.has_closure for step in optimizer.steps)
 
 
 def _is_looked_at(flow: Flow, leaf: int) -> bool:
@@ -87,18 +83,18 @@ def _gone_at(flow: Flow, leaf: int, step: int) -> int:
     return step if cleared < arrived and not found and flow.ledger.brings(arrived) else cleared
 
 
-def _case(flow: Flow, leaves: list[int], steps: list[int], cleared: int, *, step_first: bool) -> Case:
+def _case(flow: Flow, leaves: list[int], optimizer: Optimizer, cleared: int, *, step_first: bool) -> Case:
     """Return the case of one optimizer; ``step_first``: its first step came before any gradient."""
-    step, clearing = flow.events[steps[0]], flow.events[cleared]
+    step, clearing = optimizer.steps[0].event, flow.events[cleared]
     arrival = flow.events[flow.accumulated[leaves[0]][0]]
     run = next((run for run in flow.runs if run.number == arrival.data.get("run")), None)
     backward = run.source if run else arrival.source
-    called = receiver(flow.spelling.text(step.source), "step") or "optimizer"
+    called, steps = optimizer_name(flow, optimizer), len(optimizer.steps)
     names = listed(f"{flow.name(leaf)}.grad" for leaf in leaves)
     early = "the step comes before backward, and " if step_first else ""
     return Case(
         kind="cleared-gradient",
-        message=f"{called}.step(){at(step.source)} never finds a gradient, {times(len(steps))}: {early}what "
+        message=f"{called}.step(){at(step.source)} never finds a gradient, {times(steps)}: {early}what "
         f"backward{at(backward)} put into {names} is cleared{at(clearing.source)} before the next step uses it.",
         remedy=f"in this order: {called}.zero_grad(), then backward(), then {called}.step()",
         source=step.source if step_first else clearing.source,
@@ -106,7 +102,7 @@ def _case(flow: Flow, leaves: list[int], steps: list[int], cleared: int, *, step
         subjects=frozenset(leaves),
         evidence={
             "leaves": [flow.name(leaf) for leaf in leaves],
-            "steps": len(steps),
+            "steps": steps,
             "step_line": step.source.line if step.source else 0,
         },
     )
@@ -163,14 +159,22 @@ def _unmade(flow: Flow) -> dict[tuple[int, ...], list[int]]:
 
 
 def _steps_of_nothing(flow: Flow, leaf: int) -> Iterator[int]:
-    """Yield the writes into a leaf computed from its gradient after that was zeroed."""
-    zeroed = flow.leaf_events.get((leaf, "grad-zeroed"), ())
-    near = {row + place for row in zeroed for place in (-1, 1) if 0 <= row + place < len(flow.events)}
-    gradients = {flow.target(row) for row in near if flow.events[row].data.get("gradient_of") == leaf}
+    """Yield the writes into a leaf computed from the tensor that holds its gradient, which the program writes to."""
+    gradients = _written_gradients(flow).get(leaf, set())
     for row in flow.writes_into(leaf) if gradients else ():
         others = [given for given in flow.inputs(row) if given != leaf]
         if not gradients.isdisjoint(others) or made_of(flow, others, row, gradients.__contains__):
             yield row
+
+
+@answered_once
+def _written_gradients(flow: Flow) -> dict[int, set[int | None]]:
+    """Return leaf -> the tensors that calls wrote to as its gradient."""
+    found: dict[int, set[int | None]] = {}
+    for row, event in flow.of_kind("inplace"):
+        if (leaf := event.data.get("gradient_of")) is not None:
+            found.setdefault(leaf, set()).add(flow.target(row))
+    return found
 
 
 def _looked_for_case(flow: Flow, looks_of: dict[int, list[int]]) -> Case:
@@ -209,20 +213,19 @@ class _Loss:
     run: Run
 
 
-def lost_shares(flow: Flow) -> Iterator[Case]:
+def _lost_shares(flow: Flow) -> Iterator[Case]:
     """Yield a case for each optimizer whose steps find only the last share of the gradients, each time.
 
     One that steps less often than another does so on purpose, as that of a slow critic.
     """
-    steps: dict[object, list[int]] = {}
-    for row in flow.optimizer_steps:
-        steps.setdefault(flow.events[row].data.get("owner"), []).append(row)
-    most = max(map(len, steps.values()), default=0)
-    for rows in steps.values():
-        held = set().union(*(held_by(flow.events[row]) for row in rows)).intersection(flow.accumulated)
-        lost = _lost(flow, min(held), rows) if held and len(rows) == most >= HABIT else None
+    optimizers = list(flow.ledger.optimizers.values())
+    most = max((len(one.steps) for one in optimizers), default=0)
+    for optimizer in optimizers if most >= HABIT else ():
+        leaf = min(flow.accumulated.keys() & optimizer.leaves.keys(), default=None)
+        rows = [step.row for step in optimizer.steps]
+        lost = _lost(flow, leaf, rows) if leaf is not None and len(rows) == most else None
         if lost is not None and _is_divided(flow, lost.run, lost.shares):
-            yield _shares_case(flow, lost, rows[0])
+            yield _shares_case(flow, lost, optimizer)
 
 
 def _lost(flow: Flow, leaf: int, steps: list[int]) -> _Loss | None:
@@ -245,9 +248,7 @@ def _lost(flow: Flow, leaf: int, steps: list[int]) -> _Loss | None:
 def _is_divided(flow: Flow, run: Run, shares: int) -> bool:
     """Whether a loss is divided by the number of shares before the root of the pass."""
     for row in flow.reached_by(run).calls:
-        event = flow.events[row]
-        given = event.data.get("arguments", {}).values()
-        numbers = [one for one in given if isinstance(one, int | float) and not isinstance(one, bool)]
+        numbers = flow.numbers(row)
         if flow.does(row, Trait.DIVISION) and shares in numbers:
             return True
         if flow.does(row, Trait.PRODUCT) and any(math.isclose(one * shares, 1.0) for one in numbers):
@@ -255,10 +256,10 @@ def _is_divided(flow: Flow, run: Run, shares: int) -> bool:
     return False
 
 
-def _shares_case(flow: Flow, lost: _Loss, step: int) -> Case:
+def _shares_case(flow: Flow, lost: _Loss, optimizer: Optimizer) -> Case:
     """Return the case of one optimizer."""
-    stepped, clearing = flow.events[step], flow.events[lost.cleared]
-    called = receiver(flow.spelling.text(stepped.source), "step") or "optimizer"
+    stepped, clearing = optimizer.steps[0].event, flow.events[lost.cleared]
+    called = optimizer_name(flow, optimizer)
     return Case(
         kind="cleared-gradient",
         message=f"each {called}.step(){at(stepped.source)} follows {lost.shares} backward calls{at(lost.run.source)}, "

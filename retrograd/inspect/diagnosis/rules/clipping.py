@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,10 +10,11 @@ from ...program.places import SourceLine
 from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
+from ..facts.optimizers import stepped_by
 from ..facts.row_table import last_before
-from ..text.spelling import receiver
+from ..facts.steps import clips
 from ..text.words import at, named, times
-from ..thresholds import BEYOND, HABIT
+from ..thresholds import HABIT
 
 KINDS = {
     "unclipped-gradient": Kind(
@@ -23,8 +23,6 @@ KINDS = {
         Stage.STATEMENT,
     ),
 }
-_LATE = ["scale", "unscale_"]
-"""What lies around a call that clips before the gradients are unscaled."""
 
 
 @dataclass(slots=True)
@@ -45,9 +43,7 @@ def find(flow: Flow) -> Iterator[Case]:
         found = lines.setdefault(event.source, _Clipped())
         found.rows.append(row)
         found.leaves += [leaf for leaf in leaves if leaf not in found.leaves]
-        if (event.kind == "clip" and _only_measures(flow, leaves, event.data.get("bound"))) or any(
-            _is_waiting(flow, leaf, row) for leaf in leaves
-        ):
+        if (event.kind == "clip" and not clips(flow, event)) or any(_is_waiting(flow, leaf, row) for leaf in leaves):
             clipped.update(leaves)
     for source, found in lines.items():
         stepped = [leaf for leaf in found.leaves if flow.leaf_events.get((leaf, "step"))]
@@ -95,18 +91,13 @@ def _clips(flow: Flow) -> Iterator[tuple[int, Event, list[int]]]:
 
 def _scaled(flow: Flow, found: _Clipped) -> list[int]:
     """Return the calls that clip gradients of a scaled loss, which are unscaled only after it."""
-    scalings = [row for row, event in flow.of_kind("scaling") if event.op == "scale" or _of(event, found.leaves)]
+    calls = [(row, set(event.data.get("inputs", ()))) for row, event in flow.of_kind("scaling")]
+    scalings = [(row, bool(given)) for row, given in calls if not given or not given.isdisjoint(found.leaves)]
     rows = [row for row in found.rows if scalings and flow.events[row].kind == "clip"]
-    around = ((row, bisect_left(scalings, row)) for row in rows)
+    around = ((row, bisect_left(scalings, (row,))) for row in rows)  # of a loss, which has no leaves, and of these
     return [
-        row
-        for row, place in around
-        if [flow.events[one].op for one in scalings[max(place - 1, 0) : place + 1]] == _LATE
+        row for row, place in around if [own for _, own in scalings[max(place - 1, 0) : place + 1]] == [False, True]
     ]
-
-
-def _of(event: Event, leaves: list[int]) -> bool:
-    return not set(event.data.get("inputs", ())).isdisjoint(leaves)
 
 
 def _scaled_case(flow: Flow, source: SourceLine | None, found: _Clipped, row: int) -> Case:
@@ -122,13 +113,6 @@ def _scaled_case(flow: Flow, source: SourceLine | None, found: _Clipped, row: in
         op=event.op,
         evidence={"leaves": [flow.name(leaf) for leaf in found.leaves], "calls": len(found.rows)},
     )
-
-
-def _only_measures(flow: Flow, leaves: list[int], bound: object) -> bool:
-    """Whether a bound is so large that only the norm is wanted."""
-    if not isinstance(bound, int | float) or not math.isfinite(bound):
-        return True
-    return bound > BEYOND * max((flow.largest_norm[leaf] for leaf in leaves), default=0.0)
 
 
 def _is_waiting(flow: Flow, leaf: int, row: int) -> bool:
@@ -151,9 +135,10 @@ def _is_waiting(flow: Flow, leaf: int, row: int) -> bool:
 def _case(flow: Flow, source: SourceLine | None, found: _Clipped, leaves: list[int]) -> Case:
     """Return the case of one line."""
     op = _op(flow, found.rows[0])
-    step = flow.events[flow.leaf_events[leaves[0], "step"][0]]
+    first = flow.leaf_events[leaves[0], "step"][0]
+    step = flow.events[first]
     run = next((run for run in flow.runs if leaves[0] in flow.arrival_rows(run)), None)
-    stepping = f"{receiver(flow.spelling.text(step.source), 'step') or 'optimizer'}.step()"
+    stepping = f"{stepped_by(flow, first)}.step()"
     why = f"each comes after {stepping}{at(step.source)} has used them"
     if found.rows[0] < flow.accumulated[leaves[0]][0]:
         why = f"each comes before backward{at(run.source) if run else ''} gives any"

@@ -56,9 +56,7 @@ class Operand:
     @property
     def name(self) -> str:
         """What the loss's line calls it."""
-        event = self.flow.events[self.row]
-        named = dict(zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False))
-        return named.get(self.tensor) or self.flow.name(self.tensor, event.source)
+        return self.flow.operand_name(self.tensor, self.row)
 
     def lies(self, least: float, most: float) -> bool:
         """Whether all entries are known to lie between two numbers."""

@@ -260,11 +260,8 @@ def _unseen(flow: Flow, clash: _Clash, run: Run) -> Case:
 
 def _saved_name(flow: Flow, clash: _Clash) -> str:
     """Return the name of the tensor that a write changed; else its spelling in the line that saved it."""
-    event, saver = flow.events[clash.write], flow.events[clash.savers[0]]
-    given = dict(zip(saver.data.get("inputs", ()), saver.data.get("names", ()), strict=False))
-    if not flow.spelling.has_name(clash.saved) and given.get(clash.saved):
-        return str(given[clash.saved])
-    return flow.name(clash.saved, event.source)
+    spelled = "" if flow.spelling.has_name(clash.saved) else flow.written_names(clash.savers[0]).get(clash.saved)
+    return spelled or flow.name(clash.saved, flow.events[clash.write].source)
 
 
 def _mutating_functions(flow: Flow) -> Iterator[Case]:

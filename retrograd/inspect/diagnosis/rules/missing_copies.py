@@ -106,10 +106,8 @@ def _names(flow: Flow, line: SourceLine, leaf: int) -> set[str]:
     storage, found = flow.facts(leaf).storage, set()
     for tensor in flow.sharing[storage] if storage is not None else ():
         for row in flow.used_in.get(tensor, ()):
-            event = flow.events[row]
-            if event.source == line:
-                pairs = zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False)
-                found |= {_base(parsed_expression(name)) for given, name in pairs if given == tensor and name}
+            if flow.events[row].source == line and (name := flow.written_names(row).get(tensor)):
+                found.add(_base(parsed_expression(name)))
     return found - {""}
 
 

@@ -60,9 +60,7 @@ def _is_totalled(flow: Flow, row: int) -> bool:
 def _case(flow: Flow, row: int, call: int, weight: int) -> Case:
     """Return the case of one line."""
     event, product = flow.events[row], flow.events[call]
-    named = dict(zip(product.data.get("inputs", ()), product.data.get("names", ()), strict=False))
-    name = named.get(weight) or flow.name(weight, product.source)
-    shape = flow.facts(weight).shape
+    name, shape = flow.operand_name(weight, call), flow.facts(weight).shape
     return Case(
         kind="loss-contract",
         message=f"{event.op}{at(event.source)} gives one number, the mean of all its entries or their sum, and "

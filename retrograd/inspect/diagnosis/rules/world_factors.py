@@ -137,7 +137,7 @@ def _scaling_of_mean(flow: Flow, run: Run, count: int) -> int | None:
     tensor, before, found, factor = run.roots[0] if run.roots else -1, run.begin, None, 1.0
     while (row := flow.last_producer(tensor, before)) is not None:
         event = flow.events[row]
-        numbers = [one for one in event.data.get("arguments", {}).values() if type(one) in (int, float)]
+        numbers = flow.numbers(row)
         if not is_a(event.op, Trait.SCALING) or len(event.data.get("inputs", ())) != 1 or len(numbers) != 1:
             mean = is_a(event.op, Trait.AVERAGE) or event.data.get("arguments", {}).get("reduction") == _MEAN
             return found if mean and factor in (count, 1.0 / count) else None
@@ -181,10 +181,10 @@ def _gradients(flow: Flow, averaged: dict[int, Event]) -> Iterator[Case]:
             and leaf not in by_hand
             and is_a(event.op, Trait.DIVISION)
             and event.data.get("run") is None
+            and flow.numbers(row) == [averaged[leaf].data["group_size"]]
+            and _by_processes(flow, event)
         ):
-            numbers = [one for one in event.data.get("arguments", {}).values() if type(one) in (int, float)]
-            if numbers == [averaged[leaf].data["group_size"]] and _by_processes(flow, event):
-                lines.setdefault(event.source, []).append(row)
+            lines.setdefault(event.source, []).append(row)
     for rows in list(lines.values())[:1]:
         event = flow.events[rows[0]]
         leaves = list(dict.fromkeys(flow.events[row].data["gradient_of"] for row in rows))

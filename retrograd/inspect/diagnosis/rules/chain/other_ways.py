@@ -150,8 +150,7 @@ def _replaced_terms(flow: Flow, run: Run, sums: set[int], since: int, wanted: se
             left = term_cut(flow, term, row, since, wanted) if constant else None
             if left is not None:
                 yield Cut(row, term, left, flow.inputs(left)[0], came_back=True)
-        numbers = (flow.events[row].data.get("arguments") or {}).values()
-        if any(isinstance(number, float) and is_computed(number) for number in numbers):
+        if any(type(number) is float and is_computed(number) for number in flow.numbers(row)):
             left = _number_left(flow, row, since, wanted - flow.got_gradient)
             if left is not None:
                 yield Cut(row, None, left, flow.inputs(left)[0], came_back=True)
@@ -337,8 +336,7 @@ def _term_case(flow: Flow, run: Run, cut: Cut, severity: Severity) -> Case:
     """Return the case of a term that changes the value of a loss and no gradient."""
     event, cause, root = flow.events[cut.row], cause_of(flow, cut.row), flow.root_name(run)
     reason, taker = event.data.get("reason") or "copy", flow.events[cut.taker]
-    written = zip(taker.data.get("inputs", ()), taker.data.get("names", ()), strict=False)
-    name = next((text for given, text in written if text and given == cut.operand), "a term")
+    name = ("" if cut.operand is None else flow.written_names(cut.taker).get(cut.operand)) or "a term"
     how = what_cut(flow, cut.row, cause, root, reason)
     starved = set[int]()
     if cut.came_back:

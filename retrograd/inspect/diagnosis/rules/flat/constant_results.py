@@ -326,10 +326,9 @@ def _multiplies(flow: Flow, row: int) -> bool:
 
 def _by_constant_zero(flow: Flow, row: int) -> bool:
     """Whether one factor of a product is the number zero, or a tensor of zeros that nothing trains."""
-    numbers = [one for one in flow.events[row].data.get("arguments", {}).values() if isinstance(one, int | float)]
     constant = [one for one in flow.inputs(row) if not flow.has_history(one, row) and not flow.requires_grad(one)]
     zero = [one for one in constant if (ends := limits_of(flow, one, row)) is not None and list(ends) == [0.0, 0.0]]
-    return 0 in numbers or not all(_happens_to_be(flow, one, row) for one in zero)
+    return 0 in flow.numbers(row) or not all(_happens_to_be(flow, one, row) for one in zero)
 
 
 def _happens_to_be(flow: Flow, factor: int, row: int) -> bool:

@@ -109,8 +109,7 @@ def _makes_zeros(flow: Flow, row: int) -> bool:
     given = known_limits(flow, row)
     if flow.does(row, *_FLATTENING):
         return bool(given) and (given[0][1] > 0 or not flow.does(row, Trait.CLAMPING))
-    numbers = (flow.events[row].data.get("arguments") or {}).values()
-    return bool(given) and flow.does(row, *_SHRINKING) and 0 not in numbers
+    return bool(given) and flow.does(row, *_SHRINKING) and 0 not in flow.numbers(row)
 
 
 def _always_zero(flow: Flow, origin: int) -> bool:

@@ -101,8 +101,7 @@ class Sick:
 
 def _is_given_truth(flow: Flow, states: Finiteness, row: int) -> bool:
     """Whether what is infinite was made of truth values by the call that the program wrote, and not by itself."""
-    event = flow.events[row]
-    named = dict(zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False))
+    named = flow.written_names(row)
     infinite = [one for one, state in states.given.get(row, {}).items() if state.inf and not named.get(one)]
     made = [call for one in infinite if (call := flow.last_producer(one, row)) is not None]
     return any(flow.facts(one).dtype == "bool" for call in made for one in flow.inputs(call))

@@ -60,8 +60,7 @@ def _picks_columns(flow: Flow, row: int) -> bool:
 def _picked_case(flow: Flow, row: int, table: int, index: int) -> Case:
     """Return the case of one line that picks columns."""
     event = flow.events[row]
-    named = dict(zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False))
-    of, by = (named.get(one) or flow.name(one, event.source) for one in (table, index))
+    of, by = (flow.operand_name(one, row) for one in (table, index))
     shape, result = flow.facts(table).shape, flow.facts(flow.outputs(row)[0]).shape
     return Case(
         kind="broadcast",
@@ -259,8 +258,7 @@ def _without(flow: Flow, tensor: int, row: int, operands: tuple[int, ...]) -> bo
 def _broadcast_case(flow: Flow, row: int, column: int, vector: int) -> Case:
     """Return the case of one line."""
     event = flow.events[row]
-    named = zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False)
-    given = {_unexpanded(flow, tensor, row): name for tensor, name in named}
+    given = {_unexpanded(flow, tensor, row): name for tensor, name in flow.written_names(row).items()}
     first, second = (
         given.get(one) or (flow.name(one, event.source) if flow.spelling.has_name(one) else "")
         for one in (column, vector)

@@ -70,8 +70,7 @@ def _case(flow: Flow, row: int, made: int, dim: int) -> Case:
     """Return the case of one line."""
     event, measure = flow.events[row], flow.events[made]
     whole, part = flow.inputs(row)
-    named = dict(zip(event.data.get("inputs", ()), event.data.get("names", ()), strict=False))
-    first, second = (named.get(one) or flow.name(one, event.source) for one in (whole, part))
+    first, second = (flow.operand_name(one, row) for one in (whole, part))
     return Case(
         kind="broadcast",
         message=f"{event.op}{at(event.source)} subtracts {second}, {shape_text(flow.facts(part).shape)}, which "

@@ -9,6 +9,7 @@ from ...base import Case
 from ...facts.call_inputs import LARGEST, limits_of
 from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step
+from ...facts.optimizers import line_of_rate, optimizer_name
 from ...facts.row_table import last_before
 from ...facts.runs import Run
 from ...queries.overshoot import Overshoot, overshoots
@@ -26,7 +27,6 @@ from ...thresholds import (
     USUAL_RATE,
     VANISHED,
 )
-from .closures import line_of_rate, optimizer_name
 
 # Parameters that no step moves although each finds a gradient: the rate is zero, or the updates come to nothing.
 

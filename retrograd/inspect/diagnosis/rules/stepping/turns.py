@@ -14,13 +14,13 @@ from ...base import Case
 from ...facts.calls import held_by
 from ...facts.flow import Flow
 from ...facts.ledger import Optimizer, Step
+from ...facts.optimizers import optimizer_name
 from ...facts.runs import Run
 from ...facts.steps import taken_gradients
 from ...roles.trained import used_gradients
 from ...text.spelling import rebound, receiver
 from ...text.words import at, counted, listed, named, times
 from ...thresholds import ASKED_OF_A_LINE, HABIT
-from .closures import optimizer_name
 
 # Optimizers whose parameters get gradients in pass after pass, while none of their steps ever uses one.
 
@@ -329,8 +329,7 @@ def _averages(flow: Flow) -> dict[int, list[int]]:
 
 def _read_in(flow: Flow, row: int) -> set[int]:
     """Return a call's operands that were read from ``.grad``."""
-    data = flow.events[row].data
-    named = zip(data.get("inputs", ()), data.get("names", ()), strict=False)
+    named = flow.written_names(row).items()
     return {one for one, name in named if name.endswith(_GRADIENT) or flow.facts(one).name.endswith(_GRADIENT)}
 
 
