@@ -32,6 +32,7 @@ from .facts.finite import bad_runs
 from .facts.flow import Flow
 from .facts.runs import Run
 from .queries.effects import certain_effects
+from .queries.evidence import with_evidence
 from .remedies import Fixes
 from .rules.together import cases_of
 from .text.words import at
@@ -89,6 +90,8 @@ def _explained(recording: Recording, dropped: list[Dropped] | None = None) -> li
     with collector_paused():
         flow = Flow(recording)
         cases = [_as_caught(case, flow) for case in _found(flow)]
+        if dropped is not None:
+            cases = [with_evidence(flow, case) for case in cases]
         weighed = _weighed(_ordered(cases, table), flow)
         if dropped is not None:
             silent = [*((case, why) for case, why in weighed if why), *_unexplained(flow, cases)]

@@ -48,14 +48,21 @@ class Flow(CallTable):
 
     # -- walks
 
-    def behind(self, roots: Iterable[int], before: int, *, gradients: bool = True) -> Reached:
+    def behind(
+        self,
+        roots: Iterable[int],
+        before: int,
+        *,
+        gradients: bool = True,
+        follow: Callable[[int], bool] | None = None,
+    ) -> Reached:
         """Return everything that tensors depended on just before a row.
 
         With ``gradients`` only what a gradient can reach, otherwise every value, through cuts as well, and through
         the call that made a leaf which was to require grad later; calls that write into a leaf are not followed then,
-        for they belong to another step.
+        for they belong to another step.  ``follow`` returns whether the walk goes on to what a call was given.
         """
-        return self._back_from(((before, root) for root in roots), gradients=gradients)
+        return self._back_from(((before, root) for root in roots), gradients=gradients, follow=follow)
 
     @cached_property
     def behind_losses(self) -> Reached:
@@ -68,7 +75,12 @@ class Flow(CallTable):
         return self._back_from(((end, goal) for goal in goals), gradients=False, by_calls_alone=True).tensors
 
     def _back_from(
-        self, starts: Iterable[tuple[int, int]], *, gradients: bool, by_calls_alone: bool = False
+        self,
+        starts: Iterable[tuple[int, int]],
+        *,
+        gradients: bool,
+        by_calls_alone: bool = False,
+        follow: Callable[[int], bool] | None = None,
     ) -> Reached:
         """Walk from tensors, each as it was just before a given event, back to what they were computed from.
 
@@ -93,7 +105,7 @@ class Flow(CallTable):
             for row in rows:
                 if row not in found.calls:
                     found.calls.add(row)
-                    for given in self.inputs(row):
+                    for given in self.inputs(row) if follow is None or follow(row) else ():
                         heappush(todo, (-row, given))
         return found
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ...operators import Trait
 from ...program.places import SourceLine
 from ..base import Case, Check, Kind, Stage
+from ..facts.answers import answered_once
 from ..facts.failures import run_without_graph
 from ..facts.flow import Flow
 from ..facts.lines import few_of_each_line
@@ -49,10 +50,11 @@ def find(flow: Flow) -> Iterator[Case]:
 
 def _case_of(flow: Flow, gradients: list[int], row: int) -> Case | None:
     """Return the case of the first of some gradients that enters a loss only as a constant."""
+    run = _constant_in(flow, gradients, row)
+    if run is not None:
+        alone = (one for one in gradients if _constant_in(flow, [one], row) is not None)
+        return _case(flow, next(alone, gradients[0]), row, run)
     for tensor in gradients:
-        run = _constant_in(flow, tensor, row)
-        if run is not None:
-            return _case(flow, tensor, row, run)
         updated = _first_order_update(flow, tensor, row)
         if updated is not None:
             return _update_case(flow, tensor, row, updated)
@@ -106,15 +108,16 @@ def _gradients(flow: Flow) -> Iterator[tuple[int, list[int]]]:
         yield row, list(flow.events[row].data.get("outputs", ()))
 
 
-def _constant_in(flow: Flow, gradient: int, row: int) -> Run | None:
-    """Return the run whose loss has a summand that depends on nothing but this gradient."""
-    constants, todo = {gradient}, [(gradient, row)]
+def _constant_in(flow: Flow, gradients: list[int], row: int) -> Run | None:
+    """Return the run whose loss has a summand that depends on nothing but these gradients, which one call returned."""
+    constants, todo = set(gradients), [(gradient, row) for gradient in gradients]
+    residuals = _in_residuals(flow, gradients)
     while todo:
         tensor, since = todo.pop()
         for call in flow.used_in.get(tensor, ()):
             if call <= since:
                 continue
-            run = _joins(flow, call, constants)
+            run = _joins(flow, call, constants, residuals)
             if run is not None:
                 return run
             if not flow.has_node(call) and flow.events[call].kind == "operation":
@@ -157,34 +160,35 @@ def _trains(flow: Flow, call: int, leaves: set[int]) -> bool:
     return any(call in flow.reached_by(run).calls and leaves & flow.reached_by(run).tensors for run in runs)
 
 
-def _joins(flow: Flow, row: int, constants: set[int]) -> Run | None:
-    """Return the pass whose loss this call adds a constant to: with a computed value, and linear from there on."""
+@answered_once
+def _sums(flow: Flow, *through: Trait) -> dict[int, Run]:
+    """Return call -> the first pass whose root its result goes into, through operators with these traits alone."""
+    found: dict[int, Run] = {}
+    for run in flow.runs:
+        for call in flow.behind(run.roots, run.begin, follow=lambda row: flow.does(row, *through)).calls:
+            found.setdefault(call, run)
+    return found
+
+
+def _joins(flow: Flow, row: int, constants: set[int], residuals: set[int]) -> Run | None:
+    """Return the pass whose loss this call adds a constant to: with a computed value, and linear from there on.
+
+    Or measured, if the value is among ``residuals``.
+    """
     if not flow.has_node(row) or not (flow.does(row, Trait.ADDITION) and flow.does(row, Trait.ELEMENTWISE)):
         return None
     others = [given for given in flow.inputs(row) if given not in constants]
     if not others or not all(flow.has_history(given, row) for given in others):
         return None
-    todo, seen = [(made, row) for made in flow.outputs(row)], set()
-    follow = _MEASURING if _in_a_residual(flow, constants, others, row) else _SUMMING
-    while todo:
-        tensor, since = todo.pop()
-        begun = flow.runs_from.get(tensor, ())
-        if begun and begun[-1].begin > since:
-            return next(run for run in begun if run.begin > since)
-        for call in flow.used_in.get(tensor, ()):
-            if call > since and call not in seen and flow.does(call, *follow) and flow.has_node(call):
-                seen.add(call)
-                todo.extend((made, call) for made in flow.outputs(call))
-    return None
+    return _sums(flow, *(_MEASURING if residuals.issuperset(others) else _SUMMING)).get(row)
 
 
-def _in_a_residual(flow: Flow, constants: set[int], others: list[int], row: int) -> bool:
-    """Whether a derivative with respect to data is combined with its own function, as in a differential equation."""
-    taken = [made for one in constants for made in flow.made_in.get(one, ()) if flow.events[made].kind == "cut"]
+def _in_residuals(flow: Flow, gradients: list[int]) -> set[int]:
+    """Return what is computed of data that gradients are taken by: together they make a differential equation."""
+    taken = [made for one in gradients for made in flow.made_in.get(one, ()) if flow.events[made].kind == "cut"]
     data = {given for made in taken for given in flow.events[made].data.get("inputs", ())}
-    if not data or data & set(flow.optimized) or any(flow.facts(one).parameter for one in data):
-        return False
-    return all(data & flow.behind([other], row, gradients=False).tensors for other in others)
+    trained = not data.isdisjoint(flow.optimized) or any(flow.facts(one).parameter for one in data)
+    return set() if trained else flow.descendants(data).tensors
 
 
 def _update_case(flow: Flow, tensor: int, row: int, update: int | None) -> Case:
@@ -238,7 +242,7 @@ def _unused_gradients(flow: Flow) -> Iterator[Case]:
     for all_taken in by_line.values():
         few = set(few_of_each_line(flow, {taken.row for taken in all_taken}))
         for taken in (one for one in all_taken if one.row in few):
-            run = _constant_in(flow, taken.gradient, taken.row - 1)
+            run = _constant_in(flow, [taken.gradient], taken.row - 1)
             if run is not None and taken.leaf not in run.roots:
                 yield _taken_case(flow, taken, run, {one.leaf for one in all_taken})
                 break

@@ -88,10 +88,16 @@ def _panel(finding: Finding, line: str, *, explain: bool = False) -> Panel:
     if finding.fix is not None:
         parts += _change(finding.fix)
     if explain and finding.evidence:
-        shown = [f"  {key}: {value}" for key, value in finding.evidence.items()]
-        parts += [Text(""), Text("evidence:", style="bold"), *(Text(printable(one)) for one in shown)]
+        parts += [Text(""), Text("evidence:", style="bold"), *(Text(printable(one)) for one in _evidence(finding))]
     title = Text(f" {finding.severity}: {finding.kind} ", style=f"bold {style}")
     return Panel(Group(*parts), title=title, title_align="left", border_style=style, width=_WIDTH)
+
+
+def _evidence(finding: Finding) -> Iterator[str]:
+    """Yield the lines of a finding's evidence: what speaks for it, what against it, then its values."""
+    for key, head in (("because", "for"), ("against", "against")):
+        yield from (f"  {head}: {one}" for one in finding.evidence.get(key, ()))
+    yield from (f"  {key}: {value}" for key, value in finding.evidence.items() if key not in ("because", "against"))
 
 
 def _printable_place(finding: Finding) -> str:
