@@ -143,6 +143,12 @@ def arranged(call: Probe) -> bool:
     return bool(torch.isin(_parts(result), pool).all())
 
 
+def in_order(call: Probe) -> bool:
+    """The entries of the result are those of the operand, one after another."""
+    pairs = zip(tensors(call()), call.given, strict=False)
+    return all(bool(torch.equal(made.reshape(-1), given.reshape(-1))) for made, given in pairs)
+
+
 def _parts(one: Any) -> Any:
     """The real and imaginary parts of entries, without signs, which conjugation changes."""
     return (torch.view_as_real(one.resolve_conj()) if one.is_complex() else one).double().reshape(-1).abs()

@@ -25,6 +25,7 @@ ALWAYS: dict[Trait, Callable[[ask.Probe], bool]] = {
     Trait.CONTRACTION: ask.affine_in_each,
     Trait.ELEMENTWISE: ask.elementwise,
     Trait.ARRANGING: ask.arranged,
+    Trait.RESHAPING: ask.in_order,
     Trait.DISCRETE: ask.without_gradient,
     Trait.COMPARISON: ask.truth_values,
     Trait.EVEN: ask.even,

@@ -181,6 +181,8 @@ TRAITS: dict[Trait, str] = {
         slice slice_inverse slice_scatter sort sparse_mask split split_with_sizes squeeze stack take take_along_dim
         tensor_split tile to transpose tril triu unbind unflatten unfold unique unique_consecutive unsqueeze view
         view_as view_as_complex view_as_real vsplit vstack where""",
+    Trait.RESHAPING: """
+        atleast_1d atleast_2d atleast_3d flatten ravel reshape reshape_as squeeze unflatten unsqueeze view view_as""",
     Trait.VIEW: """
         adjoint alias as_strided atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to chunk conj data
         detach diagonal dlpack dsplit expand expand_as flatten getitem hsplit imag indices meshgrid movedim narrow
@@ -253,6 +255,7 @@ TRAITS: dict[Trait, str] = {
         logit logsigmoid logsumexp nll_loss slogdet xlog1py xlogy""",
     Trait.EXPONENTIAL: """
         cosh cumprod exp exp2 expm1 float_power ldexp matrix_exp matrix_power pow prod sinh""",
+    Trait.DOUBLING: "matrix_exp",
     Trait.SPECTRUM: "eig eigh svd",
     Trait.NORMALISATION: """
         batch_norm cosine_similarity cross_entropy group_norm gumbel_softmax instance_norm layer_norm
@@ -263,6 +266,7 @@ TRAITS: dict[Trait, str] = {
         gaussian_nll_loss hinge_embedding_loss huber_loss kl_div l1_loss linear_cross_entropy margin_ranking_loss
         mse_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss poisson_nll_loss
         smooth_l1_loss soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss""",
+    Trait.ALIGNING: "ctc_loss",
     Trait.CLASSES: "cross_entropy linear_cross_entropy multi_margin_loss multilabel_margin_loss nll_loss",
     Trait.RANDOM: """
         alpha_dropout bernoulli binomial cauchy dropout dropout1d dropout2d dropout3d exponential

@@ -159,8 +159,7 @@ class CallTable:
 
     def begun_between(self, after: int, before: int) -> bool:
         """Whether a run began after one row and before another."""
-        last = self.last_begun(before)
-        return last is not None and last.begin > after
+        return (last := self.last_begun(before)) is not None and last.begin > after
 
     def outputs(self, row: int) -> list[int]:
         """Return the tensors whose values a call determined: its results, and all that lies in memory it wrote."""
@@ -380,8 +379,6 @@ class CallTable:
                     best = rows[place]
                     break
         return None if best == detached else best
-
-    # -- lines
 
     def lines(self, row: int) -> list[SourceLine]:
         """Return the user's lines on the stack during a call, innermost first."""

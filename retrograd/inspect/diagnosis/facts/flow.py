@@ -19,6 +19,7 @@ from ...recording.events import Event
 from ..text.spelling import Spelling, argument, receiver
 from .calls import CALLS, CallTable
 from .ledger import Ledger
+from .row_table import Reached
 from .runs import Run
 
 _KEPT_WALKS = 16
@@ -382,16 +383,6 @@ class Flow(CallTable):
         for row in rows:
             found += [Mark(run.snapshot, places[one], text, ghost) for one in self.nodes(row) if one in places]
         return tuple(found)
-
-
-class Reached:
-    """Result of a walk: calls by event index, and tensors."""
-
-    __slots__ = ("calls", "tensors")
-
-    def __init__(self) -> None:
-        self.calls: set[int] = set()
-        self.tensors: set[int] = set()
 
 
 def _way(came_from: dict[int, int | None], row: int | None) -> list[int]:

@@ -1,4 +1,4 @@
-"""Rows of a recording: ``RowTable`` has those of each tensor or memory, and functions find one among sorted rows."""
+"""Rows of a recording: of each tensor or memory (``RowTable``), of a walk (``Reached``), and one among sorted rows."""
 
 from __future__ import annotations
 
@@ -40,6 +40,16 @@ class RowTable:
     def values(self) -> Iterator[Sequence[int]]:
         """Yield the rows of each number that has some."""
         return map(self.get, self._rows)
+
+
+class Reached:
+    """Result of a walk: calls by event index, and tensors."""
+
+    __slots__ = ("calls", "tensors")
+
+    def __init__(self) -> None:
+        self.calls: set[int] = set()
+        self.tensors: set[int] = set()
 
 
 def last_before(rows: Sequence[int], row: int) -> int:

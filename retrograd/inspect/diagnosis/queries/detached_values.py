@@ -5,7 +5,8 @@ from __future__ import annotations
 from ...operators import Trait
 from ..facts.answers import answered_once
 from ..facts.call_inputs import limits_and_sum
-from ..facts.flow import Flow, Reached
+from ..facts.flow import Flow
+from ..facts.row_table import Reached
 from ..facts.runs import Run
 from ..facts.steps import cuts_between, ended_before
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from ...operators import Trait
-from ..facts.flow import Flow, Reached
+from ..facts.flow import Flow
+from ..facts.row_table import Reached
 
 
 def counts_by_size(flow: Flow, row: int) -> bool:

@@ -27,9 +27,15 @@ def _trained_again(site: Site) -> Iterator[Fix]:
         return
     function = program.function(statement)
     if isinstance(function, ast.FunctionDef):
-        last = function.body[-1]
-        change = program.put_before(last, text) if isinstance(last, ast.Return) else program.put_after(last, text)
-        yield from fix(f"{text} when the evaluation is done", change, tentative=isinstance(last, ast.Return))
+        last, sentence = function.body[-1], f"{text} when the evaluation is done"
+        if not isinstance(last, ast.Return):  # one that ends within a block leaves nothing behind it to be reached
+            if not any(isinstance(one, ast.Return) for one in ast.walk(last)):
+                yield from fix(sentence, program.put_after(last, text))
+        elif isinstance(last.value, ast.Name | None):
+            yield from fix(sentence, program.put_before(last, text), tentative=True)
+        else:
+            lines = (f"result = {program.text(last.value)}", text, "return result")
+            yield from fix(sentence, program.rewritten(last, *lines), tentative=True)
 
 
 FIXES = {"left-in-evaluation": _trained_again}

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ...operators import Trait
 from ...recording.memory_parts import contiguous
-from ..facts.flow import Flow, Reached
+from ..facts.flow import Flow
+from ..facts.row_table import Reached
 from ..facts.runs import Run
 from ..queries.distance import is_comparison, is_regression
 

@@ -14,7 +14,7 @@ from ..base import Case, Check, Kind, Stage
 from ..facts.calls import held_by
 from ..facts.flow import Flow
 from ..facts.optimizers import stepped_by
-from ..facts.row_table import first_between
+from ..facts.row_table import first_between, last_before
 from ..facts.runs import Run
 from ..facts.steps import taken_gradients
 from ..text.words import at, in_code, listed, times
@@ -52,16 +52,15 @@ def _never_cleared(flow: Flow) -> Iterator[Case]:
     for leaf, arrivals in flow.accumulated.items():
         if held and leaf not in held:
             continue  # what changes it is not a step along its gradient
-        updates = _updates(flow, leaf)
-        uses = flow.leaf_events.get((leaf, "step")) or updates  # what else writes into it uses no gradient
-        for stale in _stale_arrivals(flow, arrivals, updates, uses):
+        updates = flow.leaf_events.get((leaf, "step")) or _updates(flow, leaf)  # other writes use no gradient
+        for stale in _stale_arrivals(flow, arrivals, updates):
             run = runs.get(flow.events[stale].data.get("run", -1))
             source = run.source if run else flow.events[stale].source
             pile = piles.setdefault(source, _Pile(source))
             if leaf not in pile.leaves:
                 pile.leaves.append(leaf)
                 pile.arrivals = max(pile.arrivals, len(arrivals))
-                pile.update = pile.update or _last_update(flow, leaf, updates, stale)
+                pile.update = pile.update or last_before(updates, stale)
     for pile in piles.values():
         yield _pile_case(flow, pile)
 
@@ -72,17 +71,8 @@ def _updates(flow: Flow, leaf: int) -> list[int]:
     return sorted(set(flow.writes_into(leaf)).union(*changes))
 
 
-def _last_update(flow: Flow, leaf: int, updates: list[int], before: int) -> int | None:
-    """Return the row of the last update before another one: the optimizer's step, if one was made."""
-    steps = flow.leaf_events.get((leaf, "step"), [])
-    return next((rows[place - 1] for rows in (steps, updates) if (place := bisect_left(rows, before))), None)
-
-
-def _stale_arrivals(flow: Flow, arrivals: list[int], updates: list[int], uses: list[int]) -> list[int]:
-    """Return the arrivals that were added to a gradient of before an update, and that a later one used in turn.
-
-    ``uses``: the updates that take a gradient; of a leaf that an optimizer steps, its steps alone.
-    """
+def _stale_arrivals(flow: Flow, arrivals: list[int], updates: list[int]) -> list[int]:
+    """Return the arrivals that were added to a gradient of before an update, and that a later one used in turn."""
     found: list[int] = []
     stale, last = False, -1
     for place, row in enumerate(arrivals):
@@ -92,7 +82,7 @@ def _stale_arrivals(flow: Flow, arrivals: list[int], updates: list[int], uses: l
         elif place and (update := first_between(updates, last, row)) is not None:
             stale = not flow.ledger.changed_between(data["tensor"], update, row)  # decayed, it is a momentum
         following = arrivals[place + 1] if place + 1 < len(arrivals) else len(flow.events)
-        used = first_between(uses, row, following)
+        used = first_between(updates, row, following)
         if stale and used is not None and flow.ledger.cleared_at(data["tensor"], used) <= row:
             found.append(row)
         last = row

@@ -10,6 +10,7 @@ from ...program.places import SourceLine
 from ...recording.events import Event
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
+from ..facts.ledger import Step
 from ..facts.optimizers import stepped_by
 from ..facts.row_table import last_before
 from ..facts.steps import clips
@@ -32,6 +33,8 @@ class _Clipped:
     rows: list[int] = field(default_factory=list)
     leaves: list[int] = field(default_factory=list)
     """Those of what it clips that get gradients and are stepped."""
+    in_time: bool = False
+    """Whether one of the calls found a gradient that a step is yet to use."""
 
 
 def find(flow: Flow) -> Iterator[Case]:
@@ -43,12 +46,16 @@ def find(flow: Flow) -> Iterator[Case]:
         found = lines.setdefault(event.source, _Clipped())
         found.rows.append(row)
         found.leaves += [leaf for leaf in leaves if leaf not in found.leaves]
-        if (event.kind == "clip" and not clips(flow, event)) or any(_is_waiting(flow, leaf, row) for leaf in leaves):
+        waiting = any(_is_waiting(flow, leaf, row) for leaf in leaves)
+        found.in_time |= waiting
+        if waiting or (event.kind == "clip" and not clips(flow, event)):
             clipped.update(leaves)
     for source, found in lines.items():
         stepped = [leaf for leaf in found.leaves if flow.leaf_events.get((leaf, "step"))]
         if len(found.rows) >= HABIT and stepped and clipped.isdisjoint(found.leaves):
             yield _case(flow, source, found, stepped)
+        elif (passed := _passed_over(flow, found, clipped)) is not None:
+            yield _passed_over_case(flow, source, found, passed)
         elif len(scaled := _scaled(flow, found)) >= HABIT:
             yield _scaled_case(flow, source, found, scaled[0])
 
@@ -87,6 +94,41 @@ def _clips(flow: Flow) -> Iterator[tuple[int, Event, list[int]]]:
     for leaf, rows in flow.ledger.changed.items():
         for row in rows if leaf in flow.accumulated else ():
             yield row, flow.events[row], [leaf]
+
+
+def _passed_over(flow: Flow, found: _Clipped, clipped: set[int]) -> Step | None:
+    """Return a step that follows a line's calls, each time one by gradients of leaves that nothing ever clips.
+
+    The line clips what another optimizer holds, and for that it is too early or too late.
+    """
+    steps = flow.ledger.steps
+    if found.in_time or len(found.rows) < HABIT or flow.events[found.rows[0]].kind != "clip":
+        return None
+    places = [bisect_right(steps, row, key=lambda step: step.row) for row in found.rows]
+    following = [steps[place] for place in places if place < len(steps)]
+    for step, row in zip(following, found.rows, strict=False):
+        waiting = [leaf for leaf in step.held if flow.ledger.fresh(step, leaf)]
+        apart = clipped.isdisjoint(step.held) and step.held.keys().isdisjoint(found.leaves)
+        if not waiting or not apart or any(flow.accumulated[leaf][0] > row for leaf in waiting):
+            return None
+    return following[0] if len(following) >= HABIT else None
+
+
+def _passed_over_case(flow: Flow, source: SourceLine | None, found: _Clipped, step: Step) -> Case:
+    """Return the case of one line that clips what another optimizer holds."""
+    event, name = flow.events[found.rows[0]], stepped_by(flow, step.row)
+    leaves = [leaf for leaf in step.held if flow.ledger.fresh(step, leaf)]
+    return Case(
+        kind="unclipped-gradient",
+        message=f"{event.op}{at(source)} clips the gradients of {named(flow, found.leaves)}, {times(len(found.rows))}, "
+        f"which no step is to use then, and {name}.step(){at(step.event.source)} follows, which uses those of "
+        f"{named(flow, leaves)}: nothing ever clips these.",
+        remedy=f"give {event.op} the parameters that {name} has",
+        source=source,
+        op=event.op,
+        subjects=frozenset(leaves),
+        evidence={"leaves": [flow.name(leaf) for leaf in leaves], "calls": len(found.rows)},
+    )
 
 
 def _scaled(flow: Flow, found: _Clipped) -> list[int]:

@@ -155,7 +155,7 @@ def _exponentials(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
     whole = sum(times)
     for node, spent in enumerate(times):
         row = call_of(flow, snapshot, node) if spent >= max(HALF_OF_IT * whole, MEDIANS * median(times)) else None
-        if row is None or flow.events[row].op != "matrix_exp":
+        if row is None or not flow.does(row, Trait.DOUBLING):
             continue
         others = _times_of(flow, run, snapshot, node)
         large = flow.facts(flow.inputs(row)[0]).shape[-1] >= LARGE_MATRIX

@@ -12,7 +12,8 @@ from ....operators import Trait
 from ....program.places import SourceLine
 from ....recording.events import Event
 from ...base import Case, Check, Kind, Stage
-from ...facts.flow import Flow, Reached
+from ...facts.flow import Flow
+from ...facts.row_table import Reached
 from ...facts.runs import Run
 from ...queries.carried_tensors import CarriedTensor, carried_tensor
 from ...text.spelling import argument, rebound

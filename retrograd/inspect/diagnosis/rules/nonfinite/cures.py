@@ -158,7 +158,7 @@ def _before(sick: Sick) -> str:
 def _of_loss(sick: Sick) -> str:
     """Return the fix for an undefined loss."""
     made = sick.states.made.get(sick.row)
-    if sick.op == "ctc_loss":
+    if sick.operator.is_a(Trait.ALIGNING):
         return (
             "leave out targets that are longer than their inputs (input_lengths must be at least target_lengths, and "
             "one more for each letter that repeats), or zero_infinity=True"

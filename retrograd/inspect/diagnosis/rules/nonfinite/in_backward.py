@@ -10,8 +10,9 @@ from ...base import Case
 from ...facts.call_inputs import LARGEST, expression, input_names
 from ...facts.calls import CALLS
 from ...facts.finite import Finiteness, state_of
-from ...facts.flow import Flow, Reached
+from ...facts.flow import Flow
 from ...facts.nodes import call_of, ran
+from ...facts.row_table import Reached
 from ...facts.runs import Run
 from ...text.words import at, operator_word, place
 from .ancestors import ancestor

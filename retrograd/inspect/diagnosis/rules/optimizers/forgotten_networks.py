@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....operators import Trait, is_a
 from ....recording.events import Event
 from ...base import Case
 from ...facts.call_inputs import draws_numbers
@@ -91,7 +92,7 @@ def _drawn(flow: Flow, leaf: int) -> bool:
 
 def loaded(flow: Flow, leaf: int) -> bool:
     """Whether the values of a leaf came from elsewhere: a state that was loaded, another network, a file."""
-    copied = any(event.kind == "inplace" and event.op.startswith("copy") for event in _filled(flow, leaf))
+    copied = any(event.kind == "inplace" and is_a(event.op, Trait.COPY) for event in _filled(flow, leaf))
     return copied or ((leaf, "written") in flow.leaf_events and not _drawn(flow, leaf))
 
 

@@ -11,9 +11,11 @@ from ...text.words import at, listed
 from .broadcasts import broadcasts, picked_for_all
 from .not_scalar import given_up, not_scalar_case
 from .own_statistics import own_statistics
+from .torn_views import torn_views
 
 KINDS = {
     "broadcast": Kind("operands broadcast to a larger shape than either", "warning", Stage.STATEMENT),
+    "mixed-axes": Kind("a view reads axes in another order than they lie in memory", "warning", Stage.STATEMENT),
     "nonscalar-backward": Kind("backward on a vector", "error", Stage.STATEMENT),
     "duplicate-index": Kind("indexed write with repeated indices", "error", Stage.STATEMENT),
 }
@@ -24,6 +26,7 @@ def find(flow: Flow) -> Iterator[Case]:
     yield from broadcasts(flow)
     yield from picked_for_all(flow)
     yield from own_statistics(flow)
+    yield from torn_views(flow)
     if NOT_SCALAR in flow.error_text or given_up(flow):
         yield not_scalar_case(flow)
     yield from _duplicates(flow)
