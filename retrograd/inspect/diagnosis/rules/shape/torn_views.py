@@ -84,8 +84,8 @@ def _case(flow: Flow, row: int, order: tuple[int, ...]) -> Case:
     return Case(
         kind="mixed-axes",
         message=f"{event.op}{at(event.source)} gives {name}, {shape_text(shapes[0])}, the shape "
-        f"{shape_text(shapes[1])}, which has the same axes in another order, but it only reads the entries on as they lie in memory: each row of "
-        "it mixes parts of several.",
+        f"{shape_text(shapes[1])}, which has the same axes in another order, but it only reads the entries on as they "
+        "lie in memory: each row of it mixes parts of several.",
         remedy=f"swap the axes first: {name}.permute{order}.reshape{shape_text(shapes[1])}",
         source=event.source,
         op=event.op,
