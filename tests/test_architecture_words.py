@@ -24,10 +24,7 @@ TABLES = {
 WORDS = {
     ("facts.calls", "grad"): "a pass that returns gradients is no operator; all ask `is_gradient`",
     ("roles.trained", "Parameter"): "what `torch.nn.Parameter` made is meant to be trained",
-    ("rules.clipping", "scale"): "what a GradScaler did is no operator",
     ("rules.sharded", "clip_grad_norm_"): "what clipped is no operator",
-    ("rules.nonfinite.cures", "ctc_loss"): "lengths that it cannot align are known by no other operator",
-    ("rules.slow", "matrix_exp"): "the one operator whose gradient is itself of twice the size",
 }
 """Module and operator that it may compare a name with -> why."""
 ROOM = "retrograd.inspect.diagnosis"
