@@ -31,6 +31,10 @@ CALLS_OF_A_STEP = 4
 """Calls from a gradient to the point that a step arrives at: it may be scaled, clipped and averaged on the way."""
 DRAWN_ABOVE = 4
 """Lines down to a call of which one may have drawn what it takes: nothing records what Python and NumPy draw."""
+AXES = 5
+"""Axes of a tensor of which all orders are tried."""
+SHOWN_TENSORS = 3
+"""Tensors of a case of which the evidence is shown: more are like them."""
 CUTS_ALIKE = 3
 """Cuts that one line makes and one line takes."""
 RECOMPUTATIONS_ASKED = 3

@@ -13,10 +13,7 @@ from ..base import Case
 from ..facts.flow import Flow
 from ..facts.optimizers import optimizer_name
 from ..text.words import at, counted, listed, named, place, times
-from ..thresholds import HABIT
-
-_TENSORS = 3
-"""Tensors of a case that are no leaves, of which more would be like them."""
+from ..thresholds import HABIT, SHOWN_TENSORS
 
 
 def with_evidence(flow: Flow, case: Case) -> Case:
@@ -50,7 +47,7 @@ def _ledger_of(flow: Flow, leaf: int) -> str:
 
 def _of_tensors(flow: Flow, case: Case, leaves: list[int]) -> Iterator[str]:
     """Yield how results that a case is about were made and used."""
-    for tensor in sorted(case.subjects.difference(leaves))[:_TENSORS]:
+    for tensor in sorted(case.subjects.difference(leaves))[:SHOWN_TENSORS]:
         made = flow.last_producer(tensor, len(flow.events))
         how = (
             "no recorded call made it"

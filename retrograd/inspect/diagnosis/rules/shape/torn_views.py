@@ -11,6 +11,7 @@ from ....operators import Trait
 from ...base import Case
 from ...facts.flow import Flow
 from ...text.words import at, shape_text
+from ...thresholds import AXES
 
 
 def torn_views(flow: Flow) -> Iterator[Case]:
@@ -39,7 +40,7 @@ def _order(flow: Flow, row: int) -> tuple[int, ...] | None:
     old, new = (flow.facts(one).shape for one in (*given, *made))
     if prod(old) != prod(new) or not _tears([size for size in old if size > 1], [size for size in new if size > 1]):
         return None
-    runs = range(1, 1 << (len(old) - 1)) if 1 < len(old) <= _MOST else ()
+    runs = range(1, 1 << (len(old) - 1)) if 1 < len(old) <= AXES else ()
     for joined in (0, *runs):
         parts = _parts(len(old), joined)
         sizes = [prod(old[axis] for axis in part) for part in parts]
@@ -48,10 +49,6 @@ def _order(flow: Flow, row: int) -> tuple[int, ...] | None:
                 if tuple(sizes[place] for place in places) == new:
                     return tuple(axis for place in places for axis in parts[place])
     return None
-
-
-_MOST = 5
-"""Axes of a tensor of which all orders are tried."""
 
 
 def _parts(count: int, joined: int) -> list[list[int]]:
