@@ -198,3 +198,45 @@ def test_results_in_memory_that_is_read_or_shared(torch: Any) -> Any:
     memory = torch.arange(12.0)
     warned("was resized", torch.amax, torch.ones(3, 3), 0, out=memory[3:].view(3, 3))
     return found, memory
+
+
+@differential
+def test_rates_that_are_tensors(torch: Any) -> Any:
+    """A schedule writes a rate that is a tensor, which the program may hold; Adam's state stands in PyTorch's order."""
+    found = []
+    for make in (
+        lambda o, s: s.ExponentialLR(o, 0.5),
+        lambda o, s: s.OneCycleLR(o, 0.5, total_steps=8),
+        lambda o, s: s.CyclicLR(o, 0.01, 0.2, 2, cycle_momentum=False),
+        lambda o, s: s.SequentialLR(o, [s.ConstantLR(o, 0.5, 2), s.ExponentialLR(o, 0.9)], milestones=[1]),
+    ):
+        p, rate = torch.ones(2, requires_grad=True), torch.tensor(0.1)
+        optimizer = torch.optim.Adam([p], lr=rate, amsgrad=True)
+        schedule = make(optimizer, torch.optim.lr_scheduler)
+        before = schedule.get_last_lr()
+        p.sum().backward()
+        optimizer.step()
+        schedule.step()
+        found += [rate, optimizer.param_groups[0]["lr"] is rate, before, list(optimizer.state[p]), p.detach()]
+    return found
+
+
+@differential
+def test_rprop_in_double_precision(torch: Any) -> Any:
+    """Lengths of steps grow without a rounding to single precision."""
+    p = torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.Rprop([p])
+    for sign in (1, 1, -1, 1, 1):
+        optimizer.zero_grad()
+        (p * sign).sum().backward()
+        optimizer.step()
+    return (p.detach() * 1e9).round()
+
+
+@differential
+def test_ones_over_complex_zeros_and_resized_lines(torch: Any) -> Any:
+    """Infinity in the real part; lines and volumes of the same size as before are resampled where a factor says so."""
+    zero = torch.tensor([0j, 1 + 1j])
+    resize, lines = torch.nn.functional.interpolate, torch.arange(3.0).reshape(1, 1, 3)
+    resized = [resize(lines.reshape(1, 1, 3, *[1] * n), scale_factor=(1.3, *[1.0] * n)) for n in (0, 1, 2)]
+    return zero.reciprocal(), zero.rsqrt(), zero**-1, zero**-2, zero**-0.5, zero**0.5, resized

@@ -284,8 +284,19 @@ def _square_back(g: Any, self: Any) -> Any:
 
 elementwise("square", _square, node="PowBackward0", self=_square_back, inplace=True,
             shown={"exponent": lambda: 2})  # fmt: skip
+
+
+def reciprocal(self: Any) -> Any:
+    """``1 / self``; that of a complex zero is infinite in its real part."""
+    found = np.reciprocal(self)
+    return np.where(self == 0, found.dtype.type(_OF_ZERO), found) if found.dtype.kind == "c" else found
+
+
+_OF_ZERO = complex(np.inf, np.nan)
+
+
 elementwise(
-    "reciprocal", lambda self: np.reciprocal(self), promote="float",
+    "reciprocal", lambda self: reciprocal(self), promote="float",
     self=lambda g, result: -g * conj(result * result), inplace=True,
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ from ...core.registry import F
 from ...kernels.halves import is_half
 from ...rules.by_number import cubed, minus, number_minus, plus, times
 from ...table.rows import elementwise
-from .arithmetic import conj, element
+from .arithmetic import conj, element, reciprocal
 
 # -- powers
 
@@ -39,7 +39,11 @@ def _pow_scalar(self: Any, exponent: Any) -> Any:
         if exponent == -2:
             return np.reciprocal(self * self)
         if exponent == -0.5:
-            return np.reciprocal(np.sqrt(self))  # which distinguishes -0 and -inf from other roots
+            return reciprocal(np.sqrt(self))  # which distinguishes -0 and -inf from other roots
+    elif self.dtype.kind == "c" and exponent == 0.5:
+        return np.sqrt(self)
+    elif self.dtype.kind == "c" and exponent in (-1, -2, -0.5):
+        return reciprocal({-1: np.asarray, -2: np.square, -0.5: np.sqrt}[exponent](self))
     return np.power(self, exponent)
 
 
@@ -108,7 +112,7 @@ _base_pow.rounds = 2  # type: ignore[attr-defined]
 elementwise("_pow_base", _base_pow, node="PowBackward2", tensors="exponent", exponent=_pow_base_slope)
 elementwise("sqrt", np.sqrt, promote="float", self=lambda g, result: g / times(conj(result), 2), inplace=True)
 elementwise(
-    "rsqrt", lambda self: np.reciprocal(np.sqrt(self)), promote="float",
+    "rsqrt", lambda self: reciprocal(np.sqrt(self)), promote="float",
     self=lambda g, result: times(g, -0.5) * conj(cubed(result)), inplace=True,
 )  # fmt: skip
 

@@ -24,8 +24,6 @@ def _scale(n: int, m: int, align: bool, given: Any) -> float:
 
 
 def _nearest(n: int, m: int, align: bool, given: Any, real: Any) -> Any:
-    if n == m:
-        return np.arange(m)[None], None
     scale = np.float32(1.0 / given if given else n / m)
     return np.minimum(np.floor(np.arange(m, dtype=np.float32) * scale).astype(np.int64), n - 1)[None], None
 
@@ -119,6 +117,8 @@ def _maps(kind: str, source: Sizes, ndim: int, target: Sizes, align: bool, scale
     found = []
     for i, (n, m) in enumerate(zip(source, target, strict=True)):
         given = scales[i] if scales is not None else None
+        if kind == "nearest" and n == m and len(target) == 2:  # pictures alone stay as they are, whatever was given
+            given = None
         found.append((ndim - len(target) + i, *_TAPS[kind](n, m, align, given, real)))
     return found
 

@@ -15,7 +15,8 @@ from .updates import counted, decayed, places_and_values, zeros_of
 def _moments(optimizer: Declared, p: Any, g: Any, group: dict[str, Any], **more: Any) -> tuple[Any, Any, int]:
     """State, gradient and number of this step, after weight decay and with both running means updated."""
     state, (first, second) = optimizer.state[p], group["betas"]
-    step = counted(state, **more, exp_avg=zeros_of(p), exp_avg_sq=zeros_of(p))
+    largest = {"max_exp_avg_sq": zeros_of(p)} if group.get("amsgrad") else {}
+    step = counted(state, **more, exp_avg=zeros_of(p), exp_avg_sq=zeros_of(p), **largest)
     if group.get("decoupled_weight_decay"):
         p.mul_(1 - float(group["lr"]) * group["weight_decay"])
     else:
@@ -53,8 +54,7 @@ class Adam(
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
 
     def _update(self, p: Any, g: Any, group: dict[str, Any]) -> None:
-        more = {"max_exp_avg_sq": zeros_of(p)} if group["amsgrad"] else {}
-        state, _, step = _moments(self, p, g, group, **more)
+        state, _, step = _moments(self, p, g, group)
         mean = state["exp_avg_sq"]
         if group["amsgrad"]:
             mean = state["max_exp_avg_sq"].copy_(FUNCTIONS["maximum"](state["max_exp_avg_sq"], mean))

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..engine import observe
 from .optimizer import Optimizer
-from .schedules import LRScheduler, one_each
+from .schedules import LRScheduler, one_each, set_rate
 
 
 class _Combined(LRScheduler):
@@ -67,7 +67,7 @@ class SequentialLR(_Combined):
         self.optimizer, self._schedulers, self._milestones = optimizer, schedulers, milestones
         self.last_epoch = last_epoch + 1
         for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
+            set_rate(group, group["initial_lr"])
         for scheduler in schedulers:  # each has made its first step already
             scheduler.last_epoch -= 1
         schedulers[0]._initial_step()
@@ -154,7 +154,7 @@ class ReduceLROnPlateau(LRScheduler):
             for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
                 lowered = max(group["lr"] * self.factor, least)
                 if group["lr"] - lowered > self.eps:
-                    group["lr"] = lowered
+                    set_rate(group, lowered)
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
             observe.notify("scheduled", self.optimizer)
         self._last_lr = self._present()

@@ -106,7 +106,8 @@ class Rprop(Declared, settings=True, keywords="capturable", last="capturable"):
         before = state["prev"].clone() if group["differentiable"] else state["prev"]  # which is written below
         sign = g.mul(before).sign()
         turned, kept = sign < 0, sign > 0
-        state["step_size"].mul_(sign.abs().neg().add(1).add(kept * longer).add(turned * shorter))
+        lengths = sign.abs().neg().add(1).add(kept.to(p.dtype) * longer).add(turned.to(p.dtype) * shorter)
+        state["step_size"].mul_(lengths)
         state["step_size"].clamp_(*group["step_sizes"])
         g = g.masked_fill(turned, 0)
         p.addcmul_(g.sign(), state["step_size"], value=-1)

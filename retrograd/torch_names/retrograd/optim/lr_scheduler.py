@@ -21,6 +21,8 @@ from .schedules import (
     _LRScheduler,
     attributes_of,
     one_each,
+    rate_of,
+    set_rate,
 )
 
 # Schedules that go up and down: cosines with restarts, one cycle, many cycles.
@@ -178,7 +180,8 @@ class CyclicLR(LRScheduler):
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
         for group, low in zip(optimizer.param_groups, one_each(base_lr, optimizer, "base_lr"), strict=True):
-            group["lr"] = group["initial_lr"] = low
+            set_rate(group, low)
+            group["initial_lr"] = rate_of(group)
         self.max_lrs = one_each(max_lr, optimizer, "max_lr")
         up, down = float(step_size_up), float(step_size_up if step_size_down is None else step_size_down)
         self.total_size, self.step_ratio = up + down, up / (up + down)

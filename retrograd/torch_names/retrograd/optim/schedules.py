@@ -9,8 +9,23 @@ from types import FunctionType
 from typing import Any
 
 from ..engine import observe
+from ..engine.tensors.tensor import Tensor
 from ..engine.warning import warn
 from .optimizer import Optimizer
+
+
+def rate_of(group: dict[str, Any]) -> Any:
+    """The learning rate of a group of parameters, as it is now: a tensor may be written later."""
+    rate = group["lr"]
+    return rate.clone() if isinstance(rate, Tensor) else rate
+
+
+def set_rate(group: dict[str, Any], rate: Any) -> None:
+    """Change it; a tensor is written, as the program may hold it."""
+    if isinstance(group["lr"], Tensor):
+        group["lr"].fill_(float(rate))
+    else:
+        group["lr"] = rate
 
 
 class LRScheduler:
@@ -26,7 +41,7 @@ class LRScheduler:
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", group["lr"])
+                group.setdefault("initial_lr", rate_of(group))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch "
@@ -105,12 +120,12 @@ class LRScheduler:
 
     def _set(self, rates: list[Any]) -> None:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
+            set_rate(group, rate)
         self._last_lr = self._present()
         observe.notify("scheduled", self.optimizer)
 
     def _present(self) -> list[Any]:
-        return [group["lr"] for group in self.optimizer.param_groups]
+        return [rate_of(group) for group in self.optimizer.param_groups]
 
     def _times(self, factor: float) -> list[Any]:
         return [rate * factor for rate in self._present()]
