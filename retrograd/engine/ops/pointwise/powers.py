@@ -40,11 +40,14 @@ def _pow_scalar(self: Any, exponent: Any) -> Any:
             return np.reciprocal(self * self)
         if exponent == -0.5:
             return reciprocal(np.sqrt(self))  # which distinguishes -0 and -inf from other roots
-    elif self.dtype.kind == "c" and exponent == 0.5:
-        return np.sqrt(self)
-    elif self.dtype.kind == "c" and exponent in (-1, -2, -0.5):
-        return reciprocal({-1: np.asarray, -2: np.square, -0.5: np.sqrt}[exponent](self))
+    if self.dtype.kind == "c" and exponent in _OF_COMPLEX:
+        return _OF_COMPLEX[exponent](self)
     return np.power(self, exponent)
+
+
+_OF_COMPLEX: dict[Any, Callable[[Any], Any]] = {
+    0.5: np.sqrt, -1: reciprocal, -2: lambda x: reciprocal(np.square(x)), -0.5: lambda x: reciprocal(np.sqrt(x)),
+}  # fmt: skip
 
 
 def _pow_scalar_in_steps(step: Callable[[Any], Any], self: Any, exponent: Any) -> Any:
