@@ -2,7 +2,7 @@
 
 const details = byId("details");
 const roleOf = (node, root) => (state.graph.valuesOnly ? (root ? "result" : "") : root ? "backward starts here" : ROLES[state.graph.of("kind", node)]);
-const ROLES = { ghost: "not in the graph: it was cut off", leaf: "gradient is accumulated here", function: "custom Function", copy: "write into a view" };
+const ROLES = { ghost: "not in the graph: it was cut off", aside: "ran without a gradient", input: "input, no gradient", idle: "parameter without a gradient", leaf: "gradient is accumulated here", function: "custom Function", copy: "write into a view" };
 const AROUND = 2, MOST_LINKS = 100;
 
 const say = (text) => { byId("say").textContent = text; };
@@ -195,9 +195,10 @@ function findingCard(finding) {
   return card;
 }
 
-// A call on the way of a finding; one that left no node is where no gradient comes.
+// A call on the way of a finding; no gradient comes to one that left no node in the graph.
 function pathRow({ words, nodes }) {
-  return make("li", "", nodes.length ? button(words, () => choose(nodes[0], true)) : words, make("small", nodes.length ? "" : " no gradient"));
+  const gets = nodes.some((node) => !BESIDE.has(state.graph.of("kind", node)));
+  return make("li", "", nodes.length ? button(words, () => choose(nodes[0], true)) : words, make("small", gets ? "" : " no gradient"));
 }
 
 // A finding that is about no node of the graph.
