@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
+from ..graphs.graph import INPUT
 from .atoms import hangs
 from .folded import Folded, Scope
 
@@ -175,7 +176,7 @@ def _paths(folded: Folded, modules: bool, functions: bool) -> list[str]:
     for atom, node in enumerate(folded.heads):
         if atom and hanging[atom]:
             paths[atom] = paths[atom - 1]
-        if atom and folded.original.kind[node] == "ghost" and operators[paths[atom]] == 1:
+        if atom and folded.original.kind[node] in ("ghost", INPUT) and hanging[atom] and operators[paths[atom]] == 1:
             paths[atom] = paths[atom].rpartition("/")[0]
     return paths
 

@@ -19,8 +19,6 @@ _MOST_ENDS = 8
 """Calls that are followed behind one operand outside of modules: a sum over a data set has many."""
 _MOST_CALLS = 2_000
 """Calls beside one graph that are drawn, the nearest ones."""
-_FEW_USES = 2
-"""An input that more calls take is drawn at each of them."""
 _CALLS = frozenset({*OPERATIONS, "function"})
 Operand = tuple[int, int]
 """Number of an input, and the tensor that it takes."""
@@ -124,26 +122,26 @@ class _Forward:
             drawn = (giver,) if giver in self.takes or giver in self.own else self._ends.get(giver, ())
             takes += [(place, end) for end in drawn]
             if not drawn:
-                behind = self._begins.get(giver, ())
-                begins = (tensor,) if self._is_input(place, tensor, behind) else behind
-                inputs += [(place, one) for one in begins]
+                inputs += [(place, one) for one in self._behind(place, tensor, self._begins.get(giver, ()))]
         if row in self.own or (event.data.get("scope") and not is_view(event.op) and (takes or inputs)):
             self.takes[row], self.inputs[row], self.idle[row] = takes, inputs, idle
         else:
             self._ends[row] = tuple(dict.fromkeys(end for _, end in takes))[:_MOST_ENDS]
-            self._begins[row] = tuple(dict.fromkeys(one for _, one in inputs))[:_MOST_ENDS]
+            known = (
+                one for _, one in inputs if self._recording.tensors[one].name
+            )  # others are what the call worked on
+            self._begins[row] = tuple(dict.fromkeys(known))[:_MOST_ENDS]
             self._held[row] = () if takes or inputs else tuple(one for _, one in idle)
 
-    def _is_input(self, place: int, tensor: int, behind: tuple[int, ...]) -> bool:
-        """Whether a tensor that no call in sight made is one to draw: it has a name, or is what a call works on.
+    def _behind(self, place: int, tensor: int, begins: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the inputs that a tensor which no drawn call made stands for: itself if it has a name, or its origins.
 
-        What was made while an object was made is part of it, such as a buffer of a module.
+        A tensor without any name is an input where it is what a call works on.
         """
         facts = self._recording.tensors[tensor]
         if facts.requires_grad:
-            return False  # the graph has it
-        is_part = facts.source is not None and facts.source.function.endswith("__init__")
-        return bool(facts.name) or (place == 0 and not behind and not is_part)
+            return ()  # the graph has it
+        return (tensor,) if facts.name else begins or (tensor,) * (place == 0)
 
     def _is_idle(self, parameter: int) -> bool:
         """Whether a parameter gets no gradient; passes that accumulate nothing leave only what never asks for one."""
@@ -258,7 +256,7 @@ class _Extension:
             for _, tensor in (*self._forward.inputs[row], *self._forward.idle[row]):
                 if tensor not in self._places:
                     self._places[tensor] = len(self._made)
-                    self._put_leaf(tensor, shared=uses.get(tensor, 0) > _FEW_USES)
+                    self._put_leaf(tensor, shared=uses.get(tensor, 0) > 1)
                 self._edge(node, self._places[tensor])
 
     def _edge(self, source: int, target: int) -> None:

@@ -109,7 +109,7 @@ const childBoxes = (box) => [...state.graph.inside.row(box)].filter((card) => st
 const moduleRows = (box) => childBoxes(box).slice(0, MOST_ROWS).map(moduleRow);
 
 function moduleRow(box) {
-  const { graph } = state, item = make("li"), label = make("span", graph.boxes.name[box]), open = make("i");
+  const { graph } = state, item = make("li"), label = make("span", "", ...breakable(graph.boxes.name[box])), open = make("i");
   const count = make("small", graph.totals.nodes[box].toLocaleString("en"));
   item.setAttribute("role", "treeitem");
   item.tabIndex = -1;
@@ -123,6 +123,9 @@ function moduleRow(box) {
   });
   return item;
 }
+
+// A name that may be broken where a new word begins: TransformerEncoderLayer.
+const breakable = (name) => name.split(/(?<=[a-z])(?=[A-Z])/).flatMap((part, at) => (at ? [make("wbr"), part] : [part]));
 
 function toggleRow(item, open = !state.open[+item.dataset.box]) { setOpen(+item.dataset.box, open ? 1 : 0); }
 

@@ -42,7 +42,8 @@ const LEAST_PIXELS = 6.5;  // of lines below a title
 function paintLargeWords(context, card, x, y, wide, high, scale) {
   const { graph } = state, { colours } = looks, thing = graph.thingOf(card), box = graph.isBox(card), room = wide - 18;
   const title = box ? `▸ ${graph.title(thing)}` : graph.title(thing) + graph.useText(card), flag = state.flags && state.flags[card] ? "! " : "";
-  const words = [[flag + title, 600, 11, 13, 26, colours.ink], ...(state.notes.get(card) || []).flatMap(([severity, ...lines]) => lines.map((line) => [line, 400, 9, 11, 18, colours[severity]]))];
+  const module = box ? "" : withRoom(context, flag + title, graph.module(card), room, scale);
+  const words = [[flag + title + module, 600, 11, 13, 26, colours.ink], ...(state.notes.get(card) || []).flatMap(([severity, ...lines]) => lines.map((line) => [line, 400, 9, 11, 18, colours[severity]]))];
   words.push([box ? boxLine(graph.boxOf(card)) : graph.line(thing), 400, 9, 11, 18, colours.ink], [box ? graph.boxes.lines[graph.boxOf(card)] : graph.place(thing), 400, 9, 11, 18, colours.muted]);
   const lines = [];
   let used = 0;
@@ -58,9 +59,23 @@ function paintLargeWords(context, card, x, y, wide, high, scale) {
   for (const [text, weight, size, colour] of lines) {
     context.fillStyle = colour;
     context.font = `${weight} ${size}px ${FONT}`;
-    context.fillText(fitted(context, text, room), x + 11, at + size);
+    const named = module && text.endsWith(module) && at === y + (high - used) / 2, head = named ? text.slice(0, -module.length) : text;
+    context.fillText(fitted(context, head, room), x + 11, at + size);
+    if (named) {
+      const after = x + 11 + context.measureText(head).width;
+      context.fillStyle = colours.muted;
+      context.font = `400 ${size}px ${FONT}`;
+      context.fillText(module, after, at + size);
+    }
     at += 1.25 * size;
   }
+}
+
+// The module of a card as the end of its title, "" where both together would be too small to be read.
+function withRoom(context, title, module, room, scale) {
+  const most = LEAST_PIXELS / scale;
+  context.font = `600 ${most}px ${FONT}`;
+  return module && context.measureText(`${title} ${module}`).width <= room ? ` ${module}` : "";
 }
 
 // The size of a text that fits a width, between two bounds.
