@@ -166,18 +166,23 @@ def _name(scope: Scope) -> str:
 def _paths(folded: Folded, modules: bool, functions: bool) -> list[str]:
     """Return the path of every atom; a leaf with an atom of its own has the path of the operator before it.
 
-    What was cut off stands outside of a layer of one operator that took it: it was made before.
+    What was cut off, or comes in, stands outside of a layer of one operator that took it: it was made before.
     """
     paths = inferred_paths(folded) if modules else None
     if paths is None:
         paths = _recorded_paths(folded, modules, functions)
     hanging = [hangs(folded.original, node) for node in folded.heads]
-    operators = Counter(path for path, belongs in zip(paths, hanging, strict=True) if not belongs)
+    operators = [path for path, belongs in zip(paths, hanging, strict=True) if not belongs]
+    runs = [len(list(run)) for _, run in groupby(operators)]
+    alone = [length == 1 for length in runs for _ in range(length)]
+    latest = -1
     for atom, node in enumerate(folded.heads):
-        if atom and hanging[atom]:
-            paths[atom] = paths[atom - 1]
-        if atom and folded.original.kind[node] in ("ghost", INPUT) and hanging[atom] and operators[paths[atom]] == 1:
-            paths[atom] = paths[atom].rpartition("/")[0]
+        if not hanging[atom]:
+            latest += 1
+        elif latest >= 0:
+            path = operators[latest]
+            outside = alone[latest] and folded.original.kind[node] in ("ghost", INPUT)
+            paths[atom] = path.rpartition("/")[0] if outside else path
     return paths
 
 
