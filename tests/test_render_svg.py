@@ -20,6 +20,7 @@ from retrograd.inspect.program.places import SourceLine
 from retrograd.inspect.recording.events import Event, Recording
 from retrograd.inspect.render import RenderOptions, capped, chosen_snapshots, renderer_for, renderers
 from retrograd.inspect.render.labels import bytes_text, clean, headline, node_text, source_text, tensor_text, time_text
+from retrograd.inspect.render.stats_tables import chosen_statistics, stats_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [
@@ -249,14 +250,17 @@ def test_names_without_end_do_not_widen_a_drawing() -> None:
 
 
 def test_times_of_launching_are_called_so() -> None:
-    """Where kernels run later on a device the drawing does not say that its times are those of the work."""
+    """Where kernels run later on a device nothing says that its times are those of the work."""
     ran = Event("backward", op="loss", data={"api": "backward", "snapshot": 0, "device": "cuda"})
     made = Recording(script="t.py", engine="torch", level="backward", graphs=[small()], events=[ran])
     here = replace(made, events=[Event("backward", op="loss", data={"api": "backward", "snapshot": 0})])
-    draw, asked = renderer_for("svg").render, RenderOptions(color_by="time")
-
-    assert "launch time in backward" in str(draw(made, asked))
-    assert "launch time" not in str(draw(here, asked))
+    asked = RenderOptions(color_by="time")
+    for name in ("svg", "tree"):
+        draw = renderer_for(name).render
+        assert "launch time in backward" in str(draw(made, asked))
+        assert "launch time" not in str(draw(here, asked))
+    assert "launch time" in stats_text(chosen_statistics(made, RenderOptions()))
+    assert "launch time" not in stats_text(chosen_statistics(here, RenderOptions()))
 
 
 def test_at_most_so_many_nodes() -> None:

@@ -17,7 +17,8 @@ from retrograd.cli.group import cli
 from retrograd.inspect.graphs.graph import Graph
 from retrograd.inspect.output import save
 from retrograd.inspect.recording.stats import statistics
-from retrograd.inspect.render.stats_tables import bar, stats_parts
+from retrograd.inspect.render import RenderOptions
+from retrograd.inspect.render.stats_tables import bar, chosen_statistics, stats_parts, stats_text
 
 
 def measured() -> Graph:
@@ -48,6 +49,20 @@ def test_orders_nodes_and_parameters() -> None:
     assert [row.name for row in found.gradients] == ["w4", "w3", "w2"]
     assert (found.time_us, found.saved_bytes, found.leaves) == (100.0, 4000, 3)
     assert found.missing == []
+
+
+def test_nodes_are_called_as_the_program_calls_them() -> None:
+    """The tables say what was called, not the name of its backward node, which the JSON has as well."""
+    made = measured()
+    made.op, made.call = ["NllLossBackward0", "AddmmBackward0", *made.op[2:]], ["cross_entropy", "Linear", "", "", ""]
+    made.seq = [2, 1, None, None, None]
+    (one,) = found = chosen_statistics(recording(made), RenderOptions())
+    text = stats_text(found)
+
+    assert "Linear" in text
+    assert "cross_entropy" in text
+    assert "Addmm" not in text
+    assert one.to_plain()["largest"][0]["op"] == "AddmmBackward0"
 
 
 def test_rows_are_limited_and_the_rest_is_counted() -> None:

@@ -42,6 +42,8 @@ class NodeFigure:
     """Its share of the sum over all nodes, 0 to 1."""
     spread: tuple[float, float] | None = None
     """First and third quartile, if ``value`` is the median over several passes."""
+    call: str = ""
+    """What the program called, where known: ``Linear``, ``conv2d``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class Statistics(Tables):
     """How many leaves there are; ``gradients`` may hold fewer."""
     passes: int = 1
     """Number of backward passes whose median the times are."""
+    launched: bool = False
+    """Whether times are those of launching kernels on a device, which run later."""
     missing: list[str] = field(default_factory=list)
     """Sentences about what the recording does not hold and how to get it."""
     memory: MemoryLine | None = None

@@ -12,11 +12,13 @@ from ..recording.events import Recording
 from ..recording.memory_line import MemoryLine, retained_runs, thinned
 from ..recording.saved_tensors import SavedTensor, saved_tensors
 from ..recording.stats import ROWS, SCHEMA, NodeFigure, ParameterGradient, Statistics, statistics
+from ..recording.unseen import launched_on
 from .base import RenderOptions, chosen_steps
 from .console_page import literal, page_text
 from .json_text import json_text
 from .labels import bytes_text, clean, range_text, short_op, source_text, tensor_text, time_text
 from .reached import reached, unreached_words
+from .titles import titles
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
@@ -36,16 +38,24 @@ def chosen_statistics(
     recording: Recording, options: RenderOptions, rows: int | None = ROWS, *, saved: bool = False
 ) -> list[Statistics]:
     """Return the statistics of the graphs that ``options.step`` selects, with saved tensors if ``saved``."""
-    known, retained = reached(recording), retained_runs(recording)
+    known, retained, launched = reached(recording), retained_runs(recording), bool(launched_on(recording))
     found = []
     for step in chosen_steps(recording, options):
         over = times_over_passes(recording.graphs, step)
         one = statistics(recording.graphs[step], rows, retained=step in retained, over=over)
+        one = _called(replace(one, launched=launched), titles(recording.graphs[step]))
         parameters = known[step]
         if parameters is not None:
             one = replace(one, parameters=parameters.headline, unreached=parameters.without)
         found.append(_with_saved(one, recording, step, rows) if saved else one)
     return found
+
+
+def _called(one: Statistics, calls: Sequence[str]) -> Statistics:
+    """Return statistics whose nodes are called as on cards, by what the program called."""
+    tables = (one.slowest, one.largest)
+    slowest, largest = ([replace(row, call=calls[int(row.node[1:])]) for row in table] for table in tables)
+    return replace(one, slowest=slowest, largest=largest)
 
 
 def _with_saved(one: Statistics, recording: Recording, step: int, rows: int | None) -> Statistics:
@@ -82,7 +92,8 @@ def stats_parts(found: Sequence[Statistics]) -> Iterator[Any]:
             yield Text(unreached_words(one.unreached), style="bold red")
         if one.slowest:
             over = f", median of {one.passes} passes, with quartiles" if one.passes > 1 else ""
-            yield _figures(f"Slowest nodes{over}", "time", one.slowest, [_time(row) for row in one.slowest])
+            unit = "launch time" if one.launched else "time"
+            yield _figures(f"Slowest nodes{over}", unit, one.slowest, [_time(row) for row in one.slowest])
         if one.largest:
             sizes = [bytes_text(int(row.value)) for row in one.largest]
             yield _figures("Largest saved values", "saved", one.largest, sizes)
@@ -169,7 +180,7 @@ def _figures(title: str, unit: str, rows: list[NodeFigure], values: list[str]) -
     for head, right in (("node", False), (unit, True), ("share", True), ("operator", False), ("where", False)):
         table.add_column(head, justify="right" if right else "left", no_wrap=right)
     for row, value in zip(rows, values, strict=True):
-        words = (row.node, value, f"{row.share:.1%}", short_op(clean(row.op)), _where(row))
+        words = (row.node, value, f"{row.share:.1%}", clean(row.call) or short_op(clean(row.op)), _where(row))
         table.add_row(*map(literal, words))
     return table
 

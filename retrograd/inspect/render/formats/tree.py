@@ -14,7 +14,9 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from ...graphs.graph import Graph
 from ...layout.ranks import Adjacency, longest_path_ranks
+from ...recording.aside import Asides
 from ...recording.events import Recording
+from ...recording.unseen import launched_on
 from .. import labels
 from ..base import RenderOptions, chosen_steps
 from ..card_words import box_words, frame_ending, full_title
@@ -121,7 +123,15 @@ ROWS = 200
 """Default number of rows of one graph."""
 
 
-def folded_tree(snapshot: Graph, options: RenderOptions, step: int = 0, known: Reached | None = None) -> Tree:
+def folded_tree(
+    snapshot: Graph,
+    options: RenderOptions,
+    step: int = 0,
+    known: Reached | None = None,
+    *,
+    launched: bool = False,
+    asides: Asides | None = None,
+) -> Tree:
     """Return one graph, folded, as a ``rich.tree.Tree``, capped at ``options.max_nodes`` rows (default 200).
 
     A row leads to the row below it unless it says where to: ``→ n12``.
@@ -129,7 +139,7 @@ def folded_tree(snapshot: Graph, options: RenderOptions, step: int = 0, known: R
     from rich.text import Text
     from rich.tree import Tree
 
-    made = scene(snapshot, replace(options, max_nodes=None), step, most=None, reached=known)
+    made = scene(snapshot, replace(options, max_nodes=None), step, most=None, reached=known, asides=asides)
     limit = options.max_nodes or ROWS
     keep = min(limit, len(made.seen))
     shown = _reading_order(made, keep)
@@ -137,7 +147,7 @@ def folded_tree(snapshot: Graph, options: RenderOptions, step: int = 0, known: R
     open_trees = [Tree(headline, guide_style="dim", highlight=False)]
     if known and known.sentence:
         open_trees[0].add(Text(known.sentence, style="bold red"))
-    outgoing, colours = _outgoing_edges(made, shown), scale(made.seen, options.color_by)
+    outgoing, colours = _outgoing_edges(made, shown), scale(made.seen, options.color_by, launched=launched)
     for what, number in outline(made.view, shown):
         if what == "close":
             open_trees.pop()
@@ -255,14 +265,24 @@ def _trees(recording: Recording, options: RenderOptions) -> Iterator[Tree | Text
     steps = chosen_steps(recording, options)
     drawn = {step: len(recording.graphs[step]) for step in steps}
     yield from map(note_text, unplaced(options.findings, drawn))
-    known = reached(recording)
+    known, launched = reached(recording), bool(launched_on(recording))
+    asides = None if options.direction == "backward" else Asides(recording)
     for step in steps:
         snapshot = recording.graphs[step]
-        draw = tree if options.fold == () and options.direction == "backward" else folded_tree
-        yield draw(snapshot, options, step, known[step])
+        if options.fold == () and asides is None:
+            yield tree(snapshot, options, step, known[step], launched=launched)
+        else:
+            yield folded_tree(snapshot, options, step, known[step], launched=launched, asides=asides)
 
 
-def tree(snapshot: Graph, options: RenderOptions | None = None, step: int = 0, known: Reached | None = None) -> Tree:
+def tree(
+    snapshot: Graph,
+    options: RenderOptions | None = None,
+    step: int = 0,
+    known: Reached | None = None,
+    *,
+    launched: bool = False,
+) -> Tree:
     """Return every node of a graph as a ``rich.tree.Tree``, capped at ``options.max_nodes`` rows (default 200).
 
     Below a node are the notes of findings on it; the graph is the ``step``-th of its recording.
@@ -272,7 +292,7 @@ def tree(snapshot: Graph, options: RenderOptions | None = None, step: int = 0, k
 
     options = options or RenderOptions()
     graph, notes, _ = marked(replace(snapshot, call=[""] * len(snapshot)), options.findings, step)
-    rows, colours = Outline(graph).rows(options.max_nodes or ROWS), scale(graph, options.color_by)
+    rows, colours = Outline(graph).rows(options.max_nodes or ROWS), scale(graph, options.color_by, launched=launched)
     words = f"{known.headline} · " if known else ""
     top = Tree(Text(words + headline(snapshot, options.title), style="bold"), guide_style="dim", highlight=False)
     if known and known.sentence:
