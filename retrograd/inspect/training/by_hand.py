@@ -34,7 +34,7 @@ class ByHand:
     """Finds steps by passes of one kind, into ``.grad`` or by ``autograd.grad``, and reads their statistics.
 
     It stands for the optimizer that is not there, and is the reader of its steps. Between two passes it holds copies,
-    and keeps no leaf alive.
+    and keeps none of the leaves alive.
     """
 
     def __init__(self, engine: Engine) -> None:
