@@ -137,12 +137,14 @@ def test_what_goes_wrong_late_is_told_then(late: str, name: str, capfd: Any) -> 
 
 
 @pytest.mark.parametrize("name", ["torch", "retrograd"])
-def test_losses_that_are_kept_are_told(name: str, capfd: Any) -> None:
-    """A list of losses, not of their numbers, is named once it has held the graphs of 500 steps."""
+@pytest.mark.parametrize("averaged", [False, True])
+def test_graphs_that_are_kept_are_told(name: str, averaged: bool, capfd: Any) -> None:
+    """What holds losses with the graphs of 500 steps, a list or their running mean, is named."""
     torch = engine(name)
     weight = torch.nn.Parameter(torch.ones(2))
     sgd = torch.optim.SGD([weight], lr=0.01)
-    curve, numbers = [], []
+    numbers: list[float] = []
+    curve: dict[str, Any] = {"mean": 0.0, "all": []}
     with watch() as run:
         for step in range(700):
             loss = weight.square().sum()
@@ -150,13 +152,64 @@ def test_losses_that_are_kept_are_told(name: str, capfd: Any) -> None:
             loss.backward()
             sgd.step()
             numbers.append(loss.item())
-            if step >= 100:
-                curve.append(loss)
+            if step >= 100 and averaged:
+                curve["mean"] = 0.9 * curve["mean"] + 0.1 * loss
+            elif step >= 100:
+                curve["all"].append(loss)
 
     (told,) = run.happened
     assert told["trigger"] == "graph"
-    assert "as curve[" in told["text"]
+    assert ('by curve["mean"]' if averaged else 'by curve["all"][') in told["text"]
     assert 600 <= told["step"] <= 640
+
+
+@pytest.mark.parametrize("name", ["torch", "retrograd"])
+def test_rates_that_decay_to_nothing_in_some_layers(name: str, capfd: Any) -> None:
+    """They are named, with the scheduler that is made for them; layers that are given no rate at once are meant to."""
+    torch = engine(name)
+    torch.manual_seed(5)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 6), torch.nn.Tanh(), torch.nn.Linear(6, 1))
+
+    def train(rate: Any) -> Any:
+        sgd = torch.optim.SGD([{"params": layer.parameters()} for layer in (net[0], net[2])], lr=0.02)
+        schedule = torch.optim.lr_scheduler.LambdaLR(sgd, [rate, lambda step: 1.0])
+        with watch() as run:
+            schedule = torch.optim.lr_scheduler.LambdaLR(sgd, [rate, lambda step: 1.0])
+            for _ in range(120):
+                sgd.zero_grad()
+                net(torch.randn(8, 3)).square().mean().backward()
+                sgd.step()
+                schedule.step()
+        return run.happened
+
+    (told,) = train(lambda step: 0.7 ** max(step - 60, 0))
+    assert (told["trigger"], told["step"]) == ("rate", 100)
+    assert "0.weight and 0.bias" in told["text"]
+    assert "LambdaLR, made at test_watch_late.py:" in told["text"]
+    assert train(lambda step: float(step < 60)) == []
+
+
+@pytest.mark.parametrize("name", ["torch", "retrograd"])
+def test_slow_growth_is_told_before_it_overflows(name: str, capfd: Any) -> None:
+    """A score without bound grows by a few percent a step, and its median with it; one that is bounded ends."""
+    torch = engine(name)
+
+    def train(limit: float) -> Any:
+        weight = torch.nn.Parameter(torch.full((3,), 0.5))
+        sgd = torch.optim.SGD([weight], lr=0.02)
+        with watch(triggers=["exploding", "nonfinite"]) as run:
+            for _ in range(600):
+                sgd.zero_grad()
+                (-weight.square().sum()).backward()
+                sgd.step()
+                with torch.no_grad():
+                    weight.clamp_(-limit, limit)
+        return run.happened
+
+    (told,) = train(1e30)
+    assert told["trigger"] == "exploding"
+    assert told["step"] < 200, "it is 1e16 times as large after 500 steps"
+    assert train(1.0) == []
 
 
 def warm_up_and_decay(torch: Any, steps: int) -> None:

@@ -41,7 +41,7 @@ def repeated(meter: Meter, place: Place, optimizers: list[Any], file: str) -> di
         reason = "this system cannot copy a process"
     if meter.before is None:
         reason = "replay=True was not asked for"
-    if not place.frames:
+    if not reason and not place.frames:
         reason = "no line of the program was found that steps"
     if reason:
         return {"reason": reason}

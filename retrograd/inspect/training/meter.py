@@ -6,11 +6,8 @@ step begins when one of them steps again. Where no optimizer steps, ``ByHand`` f
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,21 +17,20 @@ from typing import Any
 import numpy as np
 
 from ...interpreter import getframe
+from ..diagnosis.text.words import at
 from ..histories.history import Array, Column, History
-from ..program.frames import read_locals, user_frames
-from ..program.names import frame_variables, search
+from ..program.frames import read_locals, source_line
 from .by_hand import ByHand
-from .engines import Engine, GraphSize, Pass
+from .engines import Engine, GraphSize, Pass, greatest_memory, memory_used
 from .guarded import Guard
+from .kept import KeptGraphs
+from .moments import WARM
 from .names import Trained, held_by, names_of
 from .replay import Before, Place
-from .triggers import KEPT, WARM
+from .triggers import KEPT
 
 _COUNTED = 20
 """Steps after which the nodes of the graph are counted again."""
-_PAGE = resource.getpagesize()
-_PEAK = 1 if sys.platform == "darwin" else 1024
-"""Bytes in the unit of ``ru_maxrss``."""
 
 
 def _listed(roots: Any) -> Sequence[Any]:
@@ -78,10 +74,9 @@ class Meter:
         """How large the graph behind the first loss was when it was measured last."""
         self._began = float("nan")
         """When the step before was over."""
-        self._roots: deque[weakref.ref[Any]] = deque(maxlen=KEPT // _COUNTED + 1)
-        """Some of the last losses."""
-        self.kept = ""
-        """Name of the first of these, where all are there with their graphs."""
+        self.graphs = KeptGraphs(engine, KEPT // _COUNTED + 1)
+        self._schedulers: dict[int, tuple[weakref.ref[Any], str]] = {}
+        """``id`` of an optimizer -> itself, and the scheduler of its rates."""
         self._depth = 0
         self._passed = False
         """Whether a scaler let the optimizer step."""
@@ -161,18 +156,9 @@ class Meter:
         for root in roots:
             if not self._losses and self.step % _COUNTED == 0:
                 self._graph = self._engine.graph_size(root)
-                self._look_for_kept(root, frame)
+                self.graphs.add(root, frame)
             key, value = self._scaled_from(root)
             self._losses.setdefault(variables.get(id(root)) or variables.get(key, "loss"), []).append(value)
-
-    def _look_for_kept(self, root: Any, frame: FrameType | None) -> None:
-        """Note the name of an old loss, if all since are there with their graphs."""
-        self._roots.append(weakref.ref(root))
-        alive = [one() for one in self._roots]
-        self.kept = ""
-        if len(alive) * _COUNTED > KEPT and all(one is not None and one.grad_fn is not None for one in alive):
-            found = search(frame_variables(user_frames(frame)), {id(alive[0])}, self._engine.is_tensor)
-            self.kept = found.variables.get(id(alive[0]), "something that the program holds")
 
     def _scaled_from(self, root: Any) -> tuple[int, Any]:
         """Return ``id`` and value of a root; of a loss that was scaled, those that it had before."""
@@ -289,6 +275,27 @@ class Meter:
         """Return which of an optimizer's parameters require a gradient."""
         return np.array([one.requires_grad for one in self._optimizers[id(optimizer)].parameters], bool)
 
+    def rates(self, optimizer: Any) -> Array:
+        """Return the learning rate of each of an optimizer's parameters; NaN where it has none."""
+        groups = [] if isinstance(optimizer, ByHand) else optimizer.param_groups
+        found = [np.full(len(one["params"]), float(one.get("lr", np.nan))) for one in groups]
+        known = self._optimizers[id(optimizer)].names
+        rates = np.concatenate(found) if found else np.zeros(0)
+        return rates if len(rates) == len(known) else np.full(len(known), np.nan)
+
+    def set_by(self, optimizer: Any) -> str:
+        """Return the scheduler of an optimizer, with the line that makes it; nothing if none was seen."""
+        found = self._schedulers.get(id(optimizer))
+        return found[1] if found is not None and found[0]() is optimizer else ""
+
+    def scheduled(self, scheduler: Any, optimizer: Any, frame: FrameType | None) -> None:
+        """A scheduler is made for an optimizer."""
+        self._safely(self._scheduled, scheduler, optimizer, frame)
+
+    def _scheduled(self, scheduler: Any, optimizer: Any, frame: FrameType | None) -> None:
+        made = f"{type(scheduler).__name__}, made{at(source_line(frame))}"
+        self._schedulers[id(optimizer)] = (weakref.ref(optimizer), made)
+
     @property
     def engine(self) -> Engine:
         """The engine it listens to."""
@@ -363,10 +370,10 @@ class Meter:
         now = time.perf_counter()
         self.set(Column("seconds"), now - self._began)
         self._began = now
-        self.set(Column("memory"), _memory(self._engine))
+        self.set(Column("memory"), memory_used(self._engine))
         for figure, value in zip(GraphSize._fields, self._graph or (), strict=False):
             self.set(Column(figure), float(value))
-        self.set(Column("peak"), float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _PEAK))
+        self.set(Column("peak"), greatest_memory())
 
     def _note_losses(self, names: list[str], numbers: list[float]) -> None:
         """Note the mean of each loss, and of the last of them as the loss of the step."""
@@ -383,15 +390,3 @@ class Meter:
         missing = len(self._history.columns) - len(self.row)
         if missing:
             self.row = np.concatenate([self.row, np.full(missing, np.nan, np.float32)])
-
-
-def _memory(engine: Engine) -> float:
-    """Return bytes that are allocated on devices, else those of the process."""
-    found = engine.memory()
-    if found is not None:
-        return found
-    try:
-        with open("/proc/self/statm", "rb") as file:
-            return float(int(file.read().split()[1]) * _PAGE)
-    except (OSError, ValueError, IndexError):
-        return float("nan")

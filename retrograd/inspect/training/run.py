@@ -32,9 +32,10 @@ from .exports import export
 from .guarded import Guard
 from .live import LiveTable
 from .meter import Meter, Reading
+from .moments import Moment, Usual
 from .names import given_names
 from .replay import Before, Place
-from .triggers import Moment, Triggers, Usual, armed
+from .triggers import Triggers, armed
 
 FORMS = ("html", "json")
 """Forms in which a run is written: a page, or data that `retrograd stats`, `diff` and `render` read."""
@@ -311,8 +312,9 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         usual = self._usual_of(optimizer, names)
         value = meter.value
         moment = Moment(
-            meter.step, value("loss"), meter.exact, names, figures, value("rate"), value("scale"), value("seconds"),
-            value("memory"), value("nodes"), meter.kept, meter.trained(optimizer), meter.left_out, usual,
+            meter.step, value("loss"), meter.exact, names, figures, value("rate"),
+            meter.rates(optimizer), meter.set_by(optimizer), value("scale"), value("seconds"),
+            value("memory"), value("nodes"), meter.graphs.name, meter.trained(optimizer), meter.left_out, usual,
         )  # fmt: skip
         fired = self._triggers.of(moment)
         found = [self._happen("trigger", sentence, trigger=name) for name, sentence in fired]

@@ -12,168 +12,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..diagnosis.text.words import listed
-from ..histories.history import Array
-
-WARM = 50
-"""Steps before which nothing counts as unusual: losses and gradients are large at the beginning."""
-_USUAL = 64
-"""Number of steps in the median that counts as usual."""
-KEPT = 500
-"""Number of steps whose losses may all stay with their graphs before that is reported."""
-_RENEWED = 16
-"""Steps between two computations of that median."""
-
-
-@dataclass
-class Moment:
-    """One step of one optimizer, as triggers see it."""
-
-    step: int
-    loss: float
-    losses: list[float]
-    """The values that ``backward()`` was called on in this step."""
-    names: list[str]
-    figures: Array
-    """``[len(MEASURED), parameters]``."""
-    rate: float
-    scale: float
-    seconds: float
-    memory: float
-    nodes: float
-    """Nodes of the graph behind the loss, as counted last."""
-    kept: str
-    """Name of a loss of long ago, where those of all steps since are there with their graphs."""
-    trained: Array
-    """Whether each parameter requires a gradient."""
-    left_out: bool
-    """Whether a ``GradScaler`` left the step out, since gradients overflowed."""
-    usual: Usual
-
-    @property
-    def gradient(self) -> Array:
-        """Norms of the gradients; NaN where there is none."""
-        return np.asarray(self.figures[0])
-
-    def named(self, wrong: Array) -> str:
-        """Name the parameters for which something is true."""
-        return listed((self.names[place] for place in np.flatnonzero(wrong)), most=3)
-
-
-class Usual:
-    """Statistics of one optimizer's earlier steps."""
-
-    def __init__(self, parameters: int) -> None:
-        self.seen = 0
-        """Steps so far, without the current one."""
-        self._norms = np.full((_USUAL, parameters), np.nan, np.float32)
-        self._shares = np.full((_USUAL, parameters), np.nan, np.float32)
-        self._losses = np.full(_USUAL, np.nan)
-        self._seconds = np.full(_USUAL, np.nan)
-        self.norm = np.full(parameters, np.nan, np.float32)
-        """Median norm of each gradient."""
-        self.share = np.full(parameters, np.nan, np.float32)
-        """Median share of its entries that are zero."""
-        self.loss = self.second = np.nan
-        self.ever = np.zeros(parameters, np.float32)
-        """Greatest finite norm that each gradient ever had,"""
-        self.largest = 0.0
-        """and that all parameters together had."""
-        self.high = _Stretches(parameters)
-        """Steps in which each gradient is many times its median."""
-        self.idle = _Stretches(parameters)
-        """Steps in which each gradient is zero or missing."""
-        self.had = np.zeros(parameters, bool)
-        """Whether each gradient was ever there and not zero."""
-        self.zeros = _Stretches(parameters)
-        """Steps in which each gradient is zero,"""
-        self.sparse = _Stretches(parameters)
-        """and those in which many more of its entries are zero than usual."""
-        self.idle_rate = self.smallest_memory = 0.0
-        self.had_rate = self.had_scale = False
-        self.first_rate = np.nan
-        """Learning rate once the first steps were over."""
-        self.left_out, self.taken_scale = 0, np.inf
-        """Steps left out in a row, and the scale of the last one that was taken."""
-        self.counts: list[float] = []
-        """Nodes of the graph, each time that they were counted and had changed."""
-        self.same_loss = 0
-        self.last_loss = np.nan
-
-    def widen(self, more: int) -> None:
-        """Make room for parameters that an optimizer was given in the middle of the training."""
-        blank = np.full((_USUAL, more), np.nan, np.float32)
-        self._norms, self._shares = (np.hstack([one, blank]) for one in (self._norms, self._shares))
-        self.norm, self.share = (np.append(one, blank[0]) for one in (self.norm, self.share))
-        self.had, self.ever = (np.append(one, np.zeros(more, one.dtype)) for one in (self.had, self.ever))
-        for one in (self.high, self.idle, self.zeros, self.sparse):
-            one.widen(more)
-
-    def greatest(self) -> Array:
-        """Return the greatest norm that each gradient had lately, of those that are finite."""
-        return np.asarray(np.where(np.isfinite(self._norms), self._norms, 0).max(0))
-
-    def growth_of_rate(self, moment: Moment) -> str:
-        """Return by how much the learning rate has grown, if that may be why a step is too large."""
-        if not moment.rate > _GROWN * self.first_rate > 0:
-            return ""
-        return f"; the learning rate is {moment.rate:.3g}, it was {self.first_rate:.3g} at step {WARM}"
-
-    def add(self, moment: Moment) -> None:
-        """Add a step that was judged."""
-        place = self.seen % _USUAL
-        self._norms[place], self._losses[place], self._seconds[place] = moment.gradient, moment.loss, moment.seconds
-        self._shares[place] = moment.figures[3]
-        self.ever = np.fmax(self.ever, np.where(np.isfinite(moment.gradient), moment.gradient, 0))
-        self.seen += 1
-        if self.seen == WARM:
-            self.first_rate = moment.rate
-        if self.seen % _RENEWED == 0 or self.seen == WARM:
-            known = min(self.seen, _USUAL)
-            with np.errstate(all="ignore"):
-                self.norm, self.share = _median(self._norms[:known]), _median(self._shares[:known])
-                self.loss, self.second = (float(_median(one[:known, None])[0]) for one in (self._losses, self._seconds))
-
-
-class _Stretches:
-    """For each parameter, how many steps in a row a condition has held, and the longest such stretch before."""
-
-    def __init__(self, parameters: int) -> None:
-        self._now = np.zeros(parameters, np.int64)
-        self._longest = np.zeros(parameters, np.int64)
-
-    def widen(self, more: int) -> None:
-        """Make room for more parameters."""
-        self._now, self._longest = (np.append(one, np.zeros(more, np.int64)) for one in (self._now, self._longest))
-
-    def now_with(self, so: Array) -> Array:
-        """Take in a step; return for how many steps it has been so."""
-        self._longest = np.where(so, self._longest, np.maximum(self._longest, self._now))
-        self._now = np.where(so, self._now + 1, 0)
-        return self._now
-
-    def unusual(self, so: Array, steps: int) -> Array:
-        """Take in a step; return where a stretch has just become that long, and much longer than any before."""
-        return np.asarray(self.now_with(so) == np.maximum(steps, _LONGER * self._longest))
-
+from .moments import WARM, Moment
 
 _STAYS = 3
 """Steps for which a gradient must be large to count as exploding,"""
 _FAR = 10
 """unless it is this many times the greatest of the last steps."""
-_GROWN = 5
-"""Times that the learning rate must have grown to be named."""
-_LONGER = 10
-"""Times that a stretch is longer than any before where it is unusual."""
-
-
-def _median(rows: Array) -> Array:
-    """Return medians along the first dimension, of what is finite."""
-    finite = np.where(np.isfinite(rows), rows, np.nan)
-    empty = np.isnan(finite).all(0)
-    found = np.full(rows.shape[1], np.nan, np.float32)
-    if not empty.all():
-        found[~empty] = np.nanmedian(finite[:, ~empty], axis=0)
-    return found
+KEPT = 500
+"""Number of steps whose losses may all stay with their graphs before that is reported."""
 
 
 Judge = Callable[[Moment], "str | None"]
@@ -201,6 +47,9 @@ def exploding(moment: Moment, times: float = 100.0) -> str | None:
     It must be the greatest so far, since a gradient that has become tiny may grow again. Rare batches, such as those
     with a reward, may have large gradients as well: so it must stay large, or be far above the last ones.
     """
+    steady = _steady_growth(moment)
+    if steady:
+        return steady
     usual = moment.usual
     with np.errstate(all="ignore"):
         high = (moment.gradient > np.maximum(times * usual.norm, usual.ever)) & (usual.norm > 0)
@@ -216,6 +65,21 @@ def exploding(moment: Moment, times: float = 100.0) -> str | None:
     sentence = (
         f"the gradient of {moment.names[place]} has norm {now:.3g}, {now / before:.0f} times its median {before:.3g}"
     )
+    return sentence + usual.growth_of_rate(moment)
+
+
+def _steady_growth(moment: Moment) -> str | None:
+    """Losses, gradients and updates grow on and on, which the median of the last steps does not show."""
+    usual = moment.usual
+    with np.errstate(all="ignore"):
+        gradient, update = (float(np.sqrt(np.nansum(moment.figures[row].astype(np.float64) ** 2))) for row in (0, 2))
+    going = [growth for growth in usual.growth if growth.goes_on(moment.loss, gradient, update)]
+    if not going or moment.left_out:
+        return None
+    growth = going[0]
+    pairs = zip(("the loss", "the gradients", "the updates"), growth.medians[0], growth.medians[-1], strict=True)
+    times = listed(f"{name} {now / was:.3g} times" for name, was, now in pairs)
+    sentence = f"the training diverges: for {growth.span:,} steps what follows grows steadily: {times}"
     return sentence + usual.growth_of_rate(moment)
 
 
@@ -255,21 +119,37 @@ def large_update(moment: Moment, ratio: float = 1.0) -> str | None:
     """A step changes the parameters by more than their greatest norm so far: some are meant to become zero."""
     usual = moment.usual
     total, moved = (float(np.sqrt(np.nansum(one**2))) for one in moment.figures[1:3].astype(np.float64))
-    usual.largest = max(usual.largest, total)
-    if usual.seen < WARM or not moved > ratio * usual.largest:
+    largest, usual.largest = usual.largest, max(usual.largest, total)
+    if usual.seen < WARM or not moved > ratio * largest:
         return None
-    sentence = f"the step changes the parameters by {moved:.3g}, more than their own norm {total:.3g}"
+    sentence = f"the step changes the parameters by {moved:.3g}, more than their greatest norm before, {largest:.3g}"
     return sentence + usual.growth_of_rate(moment)
 
 
 def no_rate(moment: Moment, steps: int = 5) -> str | None:
-    """The learning rate is zero for several steps, although it was not before."""
+    """The learning rate is zero for several steps, although it was not before, or some decay while others do not."""
     usual = moment.usual
     usual.had_rate |= moment.rate > 0
     usual.idle_rate = 0 if moment.rate > 0 else usual.idle_rate + 1
-    if not usual.had_rate or usual.idle_rate != steps:
+    set_by = f"; it is set by {moment.set_by}" if moment.set_by else ""
+    if usual.had_rate and usual.idle_rate == steps:
+        return f"the learning rate has been 0 for {steps} steps{set_by}"
+    rates = usual.rates
+    gone = (moment.rates < _NOTHING * rates.greatest) & (rates.changes > _DECAYED) & moment.trained
+    others = moment.rates > _STILL * rates.greatest
+    if not gone.any() or not others.any():
         return None
-    return f"the learning rate has been 0 for {steps} steps"
+    place = int(np.argmax(gone))
+    return (
+        f"the learning rate of {moment.named(gone)} has decayed to {moment.rates[place]:.3g}, it was "
+        f"{rates.greatest[place]:.3g}; that of {moment.named(others)} is still {moment.rates[others][0]:.3g}{set_by}"
+    )
+
+
+_NOTHING, _STILL = 1e-6, 1e-2
+"""Share of its greatest value below which a learning rate trains nothing, and above which one still trains."""
+_DECAYED = 20
+"""Changes of a rate that decays; one that is set to zero at once is meant to."""
 
 
 def small_scale(moment: Moment, least: float = 1.0, steps: int = 5) -> str | None:
@@ -301,7 +181,8 @@ def growing(moment: Moment, size: float = 1e9, steps: int = 1000) -> str | None:
 def growing_graph(moment: Moment, times: int = 5) -> str | None:
     """The graph behind the loss had more nodes each time that it was counted, or the graphs of all losses are kept."""
     if moment.kept:
-        return f"the losses of the last {KEPT} steps are all kept with their graphs, as {moment.kept}: keep loss.item()"
+        kept = f"the graphs of the losses of the last {KEPT} steps are all kept, by {moment.kept}"
+        return f"{kept}: keep values without history, loss.item() or loss.detach()"
     counts = moment.usual.counts
     if not np.isfinite(moment.nodes) or (counts and moment.nodes == counts[-1]):
         return None

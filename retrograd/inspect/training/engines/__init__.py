@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import resource
 import sys
+import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -26,6 +28,9 @@ class GraphSize(NamedTuple):
     """Bytes that its nodes save for backward, each memory once, without that of its leaves."""
 
 
+_PAGE = resource.getpagesize()
+_PEAK = 1 if sys.platform == "darwin" else 1024
+"""Bytes in the unit of ``ru_maxrss``."""
 MOST_NODES = 100_000
 """Nodes of a graph visited at most."""
 
@@ -90,6 +95,9 @@ class Hearing(Protocol):
 
     def step_ended(self, optimizer: Any) -> None:
         """Called when an optimizer has stepped."""
+
+    def scheduled(self, scheduler: Any, optimizer: Any, frame: FrameType | None) -> None:
+        """Called when a scheduler is made for the rates of an optimizer."""
 
     def clipped(self, norm: Any, bound: float) -> None:
         """Called when gradients with a norm, a tensor, were clipped to a bound."""
@@ -172,6 +180,9 @@ class Engine(Protocol):
     def random_states(self) -> Callable[[], None]:
         """Save the states of its generators; return a function that restores them."""
 
+    def witness(self, node: Any) -> weakref.ref[Any]:
+        """Return a reference to something, the same each time, that is there as long as a node."""
+
     def leaves(self, roots: Sequence[Any]) -> list[Any]:
         """Return the leaves behind tensors."""
 
@@ -187,3 +198,20 @@ def engines() -> dict[str, Engine]:
     """Return name -> engine; none is loaded by that."""
     found: dict[str, Engine] = plugins_in(sys.modules[__name__], "ENGINE")
     return found
+
+
+def memory_used(engine: Engine) -> float:
+    """Return bytes that are allocated on devices, else those of the process."""
+    found = engine.memory()
+    if found is not None:
+        return found
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return float(int(file.read().split()[1]) * _PAGE)
+    except (OSError, ValueError, IndexError):
+        return float("nan")
+
+
+def greatest_memory() -> float:
+    """Return the most bytes that the process ever had."""
+    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _PEAK)

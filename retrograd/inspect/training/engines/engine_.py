@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
@@ -19,10 +20,11 @@ from ...sources.importing import AfterImport
 from ...sources.patches import Patches
 from . import GraphSize, Hearing, Pass, StepReader, graph_behind, leaves_behind
 from .arrays import ArrayReader
-from .wrappers import tell_scaling, telling_clipping
+from .wrappers import tell_scaling, tell_schedules, telling_clipping
 
 _OPTIMIZER = "retrograd.optim.optimizer"
 _CLIPPING = "retrograd.nn.utils.clip_grad"
+_SCHEDULERS = "retrograd.optim.lr_scheduler"
 _SCALER = "retrograd.engine.devices.grad_scaler"
 
 
@@ -47,7 +49,12 @@ class OwnEngine:
 
         observe.add(observer)
         try:
-            places = {_SCALER: scalers, _CLIPPING: clipping, _OPTIMIZER: lambda: _tell_steps(hearing, handles)}
+            places = {
+                _SCALER: scalers,
+                _CLIPPING: clipping,
+                _OPTIMIZER: lambda: _tell_steps(hearing, handles),
+                _SCHEDULERS: lambda: tell_schedules(patches, sys.modules[_SCHEDULERS], hearing),
+            }
             with _once_imported(places):
                 yield
         finally:
@@ -99,6 +106,10 @@ class OwnEngine:
         generator = importlib.import_module("retrograd.engine.random")
         state = generator.get_rng_state()
         return lambda: generator.set_rng_state(state)
+
+    def witness(self, node: Any) -> weakref.ref[Any]:
+        """Return a reference to the node itself."""
+        return weakref.ref(node)
 
     def leaves(self, roots: Sequence[Any]) -> list[Any]:
         """Return the leaves behind tensors."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -19,7 +20,7 @@ from ...sources.torch_.own_work import own_work
 from ...sources.torch_.private import private
 from . import MEASURED, GraphSize, Hearing, Pass, StepReader, graph_behind, leaves_behind
 from .arrays import ArrayReader
-from .wrappers import tell_scaling, telling_clipping
+from .wrappers import tell_scaling, tell_schedules, telling_clipping
 
 _CLIPPING = ("_clip_grads_with_norm_", "clip_grad_norm_")
 """What scales gradients down, the first of these that this PyTorch has."""
@@ -112,6 +113,10 @@ class TorchReader:
         return figures
 
 
+class _Witness:
+    """Lies among what a node holds for programs, and goes with it."""
+
+
 class TorchEngine:
     """PyTorch."""
 
@@ -134,6 +139,7 @@ class TorchEngine:
         clip = torch.nn.utils.clip_grad
         name = next(name for name in _CLIPPING if hasattr(clip, name))
         patches.wrap(clip, name, lambda original: telling_clipping(original, hearing))
+        tell_schedules(patches, torch.optim.lr_scheduler, hearing)
         tell_scaling(patches, torch.amp.GradScaler, hearing)
         try:
             yield
@@ -208,6 +214,10 @@ class TorchEngine:
                 torch.cuda.set_rng_state_all(devices)
 
         return put_back
+
+    def witness(self, node: Any) -> weakref.ref[Any]:
+        """Return a reference to something that is there as long as a node; its Python objects are not."""
+        return weakref.ref(node.metadata.setdefault(_Witness, _Witness()))
 
     def leaves(self, roots: Sequence[Any]) -> list[Any]:
         """Return the leaves behind tensors."""

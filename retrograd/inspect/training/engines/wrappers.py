@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ....interpreter import getframe
+from ...program.frames import user_frame
 from ...sources.patches import Patches
 from . import Hearing
 
@@ -21,6 +23,22 @@ def telling_clipping(original: Callable[..., Any], hearing: Hearing) -> Callable
         return found
 
     return clip
+
+
+def tell_schedules(patches: Patches, module: Any, hearing: Hearing) -> None:
+    """Make the schedulers of a module report that they are made, for which optimizer and where."""
+
+    def telling(original: Callable[..., Any]) -> Callable[..., Any]:
+        def make(scheduler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            found = original(scheduler, optimizer, *args, **kwargs)
+            hearing.scheduled(scheduler, optimizer, user_frame(getframe(1)))
+            return found
+
+        return make
+
+    for name in ("LRScheduler", "ReduceLROnPlateau", "SequentialLR"):  # the last two do not call what they inherit
+        if hasattr(module, name):
+            patches.wrap(getattr(module, name), "__init__", telling)
 
 
 def tell_scaling(patches: Patches, scaler: type, hearing: Hearing) -> None:
