@@ -189,6 +189,19 @@ def test_rates_that_decay_to_nothing_in_some_layers(name: str, capfd: Any) -> No
     assert train(lambda step: float(step < 60)) == []
 
 
+def test_frozen_parameters_are_noted(capfd: Any) -> None:
+    """It is no trigger, for it may be meant; where a program does so often, it is noted a few times only."""
+    with watch() as once:
+        frozen_later(retrograd, 80)
+    with watch() as often:
+        fit(retrograd, 80, at=lambda step, net, sgd, x, y: net[0].requires_grad_(step % 2 == 0))
+
+    (note,) = once.happened
+    assert (note["kind"], note["step"]) == ("note", 60)
+    assert note["text"] == "no gradient is required of 0.weight and 0.bias any more (2 of 4 parameters)"
+    assert len(often.happened) == 5
+
+
 @pytest.mark.parametrize("name", ["torch", "retrograd"])
 def test_slow_growth_is_told_before_it_overflows(name: str, capfd: Any) -> None:
     """A score without bound grows by a few percent a step, and its median with it; one that is bounded ends."""
@@ -528,4 +541,4 @@ def test_what_goes_right_for_long_is_left_alone(place: int, train: Train) -> Non
     with watch() as run:
         train(engine("torch" if place % 2 else "retrograd"), 400)
 
-    assert [one["text"] for one in run.happened] == []
+    assert [one["text"] for one in run.happened if one["kind"] == "trigger"] == []

@@ -42,11 +42,13 @@ def headline(run: WatchedRun) -> str:
     """Return ``train.py · 5,000 steps · 24 parameters · loss 2.3 → 0.41``."""
     losses = run.curves.of("loss")
     known = losses[~np.isnan(losses)]
+    broken = any(one.get("trigger") == "nonfinite" for one in run.happened)
+    last = losses[-1] if broken and len(losses) else known[-1] if len(known) else math.nan
     parts = [
         clean(str(run.about.get("script") or "watched run")),
         f"{run.steps:,} steps",
         f"{len(run.curves.owners('gradient')):,} parameters",
-        f"loss {number(known[0])} → {number(known[-1])}" if len(known) else "",
+        f"loss {number(known[0])} → {'nan' if math.isnan(last) else number(last)}" if len(known) else "",
         "" if run.about.get("complete") else "cut off",
     ]
     return " · ".join(part for part in parts if part)

@@ -21,6 +21,8 @@ _IN_A_ROW = 4
 """stretches in which they must do so,"""
 _TOGETHER = 10.0
 """and times that they must have grown in these."""
+_MOST_TURNS = 5
+"""Times that it is noted that parameters are frozen or thawed: some programs do so in every step."""
 GROWN = 5
 """Times that the learning rate must have grown to be named."""
 LONGER = 10
@@ -97,6 +99,8 @@ class Usual:
         """Steps in which each gradient is zero,"""
         self.sparse = Stretches(parameters)
         """and those in which many more of its entries are zero than usual."""
+        self._trained: Array | None = None
+        self._turns = 0
         self.rates = Rates(parameters)
         self.idle_rate = self.smallest_memory = 0.0
         self.had_rate = self.had_scale = False
@@ -117,6 +121,24 @@ class Usual:
         self.had, self.ever = (np.append(one, np.zeros(more, one.dtype)) for one in (self.had, self.ever))
         for one in (self.high, self.idle, self.zeros, self.sparse, self.rates):
             one.widen(more)
+
+    def turned(self, moment: Moment) -> str:
+        """Return which parameters are frozen or thawed from this step on; nothing where that changes often."""
+        had, self._trained = self._trained, moment.trained
+        if had is None or len(had) != len(moment.trained) or np.array_equal(had, moment.trained):
+            return ""
+        self._turns += 1
+        frozen, thawed = had & ~moment.trained, ~had & moment.trained
+        share = "({} of {} parameters)"
+        said = [
+            words.format(moment.named(those), share.format(int(those.sum()), len(had)))
+            for those, words in (
+                (frozen, "no gradient is required of {} any more {}"),
+                (thawed, "a gradient is required of {} now {}"),
+            )
+            if those.any()
+        ]
+        return "; ".join(said) if self._turns <= _MOST_TURNS else ""
 
     def greatest(self) -> Array:
         """Return the greatest norm that each gradient had lately, of those that are finite."""

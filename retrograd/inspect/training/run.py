@@ -316,6 +316,8 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
             meter.rates(optimizer), meter.set_by(optimizer), value("scale"), value("seconds"),
             value("memory"), value("nodes"), meter.graphs.name, meter.trained(optimizer), meter.left_out, usual,
         )  # fmt: skip
+        if turned := usual.turned(moment):
+            self._happen("note", turned)
         fired = self._triggers.of(moment)
         found = [self._happen("trigger", sentence, trigger=name) for name, sentence in fired]
         if found:
