@@ -379,6 +379,16 @@ def test_engine_is_watched_from_its_import_on() -> None:
     assert later.endswith(" 0\n")
 
 
+def test_a_trace_that_is_not_drawn_needs_no_diagnosis() -> None:
+    """Before a program runs, and to write its recording as JSON, the rules are not loaded: there are many."""
+    loads = "import sys; from retrograd.cli.commands import trace; from retrograd.inspect.render import renderer_for"
+    asked = f"{loads}; renderer_for('x.json'); print([name for name in sys.modules if '.diagnosis' in name])"
+
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"
+
+
 def test_rooms_are_loaded_on_first_use() -> None:
     """`import retrograd` loads no room at all, and using the engine does not load the inspector."""
     done = subprocess.run([sys.executable, "-c", LOADED_AFTER_IMPORT], capture_output=True, text=True, check=True)

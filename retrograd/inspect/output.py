@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import UsageError
-from .diagnosis import diagnose
 from .garbage import collector_paused
 from .graphs.graph import Graph
 from .progress import LARGE_FILE, progress
@@ -81,7 +80,7 @@ def with_findings(recording: Recording, options: RenderOptions) -> RenderOptions
     if options.findings or not recording.graphs:
         return options
     seen_first = chosen_steps(recording, options)[-1]
-    return replace(options, findings=tuple(carried(diagnose(recording), recording.graphs, seen_first)))
+    return replace(options, findings=tuple(carried(recording.findings, recording.graphs, seen_first)))
 
 
 def check_measure(recording: Recording, options: RenderOptions) -> None:
