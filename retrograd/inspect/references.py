@@ -9,4 +9,6 @@ from typing import Any
 class Reference(weakref.ref[Any]):
     """A weak reference of a separate class, so that the program's own references are different objects."""
 
-    __slots__ = ()
+    __slots__ = ("number",)
+    number: int
+    """The number of the object in a table that keeps this reference."""

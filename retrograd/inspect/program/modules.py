@@ -59,7 +59,9 @@ def joined(path: str, name: str) -> str:
 
 def class_name(module: Any) -> str:
     """Return the name of a module's class; of what a wrapper of a library holds, that of the class in it."""
-    inside = attributes_of(module).get("_modules") or {}
+    inside = attributes_of(module).get("_modules")
+    if not inside or _HIDDEN.isdisjoint(inside):
+        return type(module).__name__
     held = next((inside[name] for name in _HIDDEN if name in inside), None)
     return type(module).__name__ if held is None else class_name(held)
 

@@ -30,41 +30,6 @@ _LINES = 8
 """Lines for which the holders of results are searched: each search goes through all objects a few times."""
 
 
-class _Living:
-    """Numbers of objects, by ``id``, as long as they live.
-
-    References and numbers are in two dictionaries, since a pair of them would be another object that Python's garbage
-    collector tracks.
-    """
-
-    def __init__(self) -> None:
-        self.references: dict[int, Reference] = {}
-        self.numbers: dict[int, int] = {}
-
-    def find(self, thing: Any) -> int | None:
-        """Return the number of an object, None if it has none."""
-        reference = self.references.get(id(thing))
-        return None if reference is None or reference() is not thing else self.numbers.get(id(thing))
-
-    def pairs(self) -> list[tuple[Reference, int]]:
-        """Return all references, also dead ones, with their numbers."""
-        return [
-            (reference, self.numbers[key]) for key, reference in list(self.references.items()) if key in self.numbers
-        ]
-
-    def throw_out(self) -> None:
-        """Remove dead objects."""
-        gone = map(is_, map(call, self.references.values()), repeat(None))
-        for key in list(compress(self.references, gone)):
-            del self.references[key]
-            del self.numbers[key]
-
-    def clear(self) -> None:
-        """Remove all."""
-        self.references.clear()
-        self.numbers.clear()
-
-
 class _Thing:
     """Dies at once."""
 
@@ -72,6 +37,31 @@ class _Thing:
 _ref: Any = Reference
 _GONE: Any = _ref(_Thing())
 """A dead reference, used where there is none, so that no check for None is needed."""
+_GONE.number = None
+
+
+class _Living(dict[int, Any]):
+    """References with numbers to objects that live, by ``id``; those to dead ones are removed from time to time."""
+
+    def find(self, thing: Any) -> int | None:
+        """Return the number of an object, None if it has none."""
+        reference = self.get(id(thing), _GONE)
+        return reference.number if reference() is thing else None
+
+    def note(self, thing: Any, number: int) -> None:
+        """Give an object a number."""
+        reference = _ref(thing)
+        reference.number = number
+        self[id(thing)] = reference
+
+    def references(self) -> list[Reference]:
+        """Return all references, also dead ones."""
+        return list(self.values())
+
+    def throw_out(self) -> None:
+        """Remove dead objects."""
+        for key in list(compress(self, map(is_, map(call, self.values()), repeat(None)))):
+            del self[key]
 
 
 def _nothing() -> None:
@@ -143,7 +133,9 @@ class TensorTable:
 
     def known(self, tensor: Any) -> int | None:
         """Return the number of a tensor, None if it was not seen."""
-        return self._known.find(tensor)
+        reference = self._known.get(id(tensor), _GONE)  # as ``find``
+        number: int | None = reference.number if reference() is tensor else None
+        return number
 
     def numbers(self, tensors: Sequence[Any]) -> list[int | None]:
         """Return the number of each tensor, None for unknown ones."""
@@ -157,7 +149,7 @@ class TensorTable:
         known = self._lists.get(key)
         if known is not None and all(map(is_, map(call, known[0]), tensors)):
             return known[1].copy()
-        found, reference_of = self._look_up(tensors), self._known.references.get
+        found, reference_of = self._look_up(tensors), self._known.get
         references = [reference_of(id(tensor), _GONE) for tensor in tensors]
         if None not in found:
             self._lists[key] = references, found.copy()
@@ -165,47 +157,47 @@ class TensorTable:
 
     def _look_up(self, tensors: Sequence[Any]) -> list[int | None]:
         """Return the numbers of tensors, looked up one by one."""
-        reference_of, number_of = self._known.references.get, self._known.numbers.get
-        found: list[int | None] = []
-        for tensor in tensors:  # as ``find``, of which the calls would take as long as what it does
-            key = id(tensor)
-            found.append(number_of(key) if reference_of(key, _GONE)() is tensor else None)
-        return found
+        get = self._known.get  # as ``find``, of which the calls would take as long as what it does
+        return [one.number if (one := get(id(tensor), _GONE))() is tensor else None for tensor in tensors]
 
     def add(self, tensor: Any, facts: TensorFacts, *, memory: Any = None) -> int:
         """Number a new tensor, and its memory, identified by its owner; None for no memory."""
-        key, place, known, memories, rows = id(tensor), id(memory), self._known, self._memories, self._rows
-        with self._lock:  # as ``find``, of which the calls would take as long as what it does
+        with self._lock:
             if memory is not None:
-                if memories.references.get(place, _GONE)() is memory:
-                    facts.storage = memories.numbers[place]
-                else:
-                    memories.numbers[place] = facts.storage = self._next_storage
-                    self._next_storage += 1
-                    memories.references[place] = _ref(memory)
-            known.numbers[key] = number = self._next
+                facts.storage = self._number_memory(memory)
+            number = self._next
             self._next = number + 1
-            rows[number] = facts
-            known.references[key] = _ref(tensor)
-            if len(known.numbers) > self._most:
+            self._rows[number] = facts
+            self._known.note(tensor, number)
+            if len(self._known) > self._most:
                 self._throw_out()
         return number
 
+    def _number_memory(self, owner: Any) -> int:
+        """Return the number of a memory, a new one if it was not seen; the caller has the lock."""
+        storage = self._memories.find(owner)
+        if storage is None:
+            storage = self._next_storage
+            self._next_storage = storage + 1
+            self._memories.note(owner, storage)
+        return storage
+
     def reserve(self, tensor: Any, memory: Any) -> tuple[int, int]:
         """Number a new tensor, and its memory; a note that fills in its facts must follow."""
-        key, place, known, memories, rows = id(tensor), id(memory), self._known, self._memories, self._rows
-        with self._lock:  # as ``add``
-            if memories.references.get(place, _GONE)() is memory:
-                storage = memories.numbers[place]
-            else:
-                memories.numbers[place] = storage = self._next_storage
-                self._next_storage = storage + 1
-                memories.references[place] = _ref(memory)
-            known.numbers[key] = number = self._next
+        known, memories, place = self._known, self._memories, id(memory)
+        new = _ref(tensor)
+        with self._lock:  # as ``add``, without calls
+            owner = memories.get(place, _GONE)
+            if owner() is not memory:
+                owner = _ref(memory)
+                owner.number = self._next_storage
+                self._next_storage = owner.number + 1
+                memories[place] = owner
+            new.number = number = self._next
             self._next = number + 1
-            rows[number] = storage
-            known.references[key] = _ref(tensor)
-            if len(known.numbers) > self._most:
+            self._rows[number] = storage = owner.number
+            known[id(tensor)] = new
+            if len(known) > self._most:
                 self._throw_out()
         return number, storage
 
@@ -225,34 +217,30 @@ class TensorTable:
             facts = self.entered(number)
             facts.shape, facts.dtype, facts.layout, facts.storage = shape, dtype, layout, None
             if memory is not None:
-                facts.storage = self._memories.find(memory)
-                if facts.storage is None:
-                    with self._lock:
-                        self._memories.numbers[id(memory)] = facts.storage = self._next_storage
-                        self._next_storage += 1
-                        self._memories.references[id(memory)] = _ref(memory)
+                with self._lock:
+                    facts.storage = self._number_memory(memory)
 
     def shares(self, owner: Any, storage: int) -> None:
         """Note that an object owns part of a memory that was known through another object."""
-        self._memories.numbers[id(owner)] = storage
-        self._memories.references[id(owner)] = _ref(owner)
+        self._memories.note(owner, storage)
 
     def _throw_out(self) -> None:
         """Remove dead tensors."""
         self._known.throw_out()
         self._memories.throw_out()
-        self.lent.storages.intersection_update(self._memories.numbers.values())
-        self._most = 2 * len(self._known.numbers) + _DEAD
+        self.lent.storages.intersection_update([one.number for one in self._memories.references()])
+        self._most = 2 * len(self._known) + _DEAD
 
     def living(self, number: int) -> Any:
         """Return the tensor with a number, None if it has died; searches all live ones."""
-        found = (reference() for reference, row in self._known.pairs() if row == number)
+        found = (reference() for reference in self._known.references() if reference.number == number)
         return next(found, None)
 
     def living_in(self, memory: int) -> tuple[int | None, Any]:
         """Return the first live tensor in a memory, with its number; searches all live ones."""
         rows = self.rows
-        found = [(number, reference()) for reference, number in self._known.pairs() if rows[number].storage == memory]
+        known = self._known.references()
+        found = [(one.number, one()) for one in known if rows[one.number].storage == memory]
         alive = [(number, tensor) for number, tensor in found if tensor is not None]
         return min(alive, key=itemgetter(0), default=(None, None))
 
@@ -287,13 +275,12 @@ class TensorTable:
                 wanted.add(number)
         if not wanted:
             return []
-        references, numbers = self._known.references, list(self._known.numbers.items())
-        found = [references.get(key, _GONE)() for key, number in numbers if number in wanted]
+        found = [reference() for reference in self._known.references() if reference.number in wanted]
         return [tensor for tensor in found if tensor is not None]
 
     def alive(self) -> set[int]:
         """Return the numbers of all tensors that are alive, or were at the last count."""
-        living = {number for reference, number in self._known.pairs() if reference() is not None}
+        living = {reference.number for reference in self._known.references() if reference() is not None}
         return living.union(self._counted_at[1])
 
     def forget_dead(self, known: dict[int, Any], most: int = 1_000) -> None:
@@ -310,13 +297,15 @@ class TensorTable:
     def count_living(self, row: int) -> None:
         """Note which tensors are alive at an event, replacing the previous count."""
         self._ask_holders()
-        self._counted_at = row, [number for reference, number in self._known.pairs() if reference() is not None]
+        living = [reference.number for reference in self._known.references() if reference() is not None]
+        self._counted_at = row, living
 
     def _ask_holders(self) -> None:
         """Search for the holders of results that outlived their step, several from one line, once per line."""
         rows, lines = self.rows, dict[Any, list[Any]]()
-        for reference, number in self._known.pairs():
-            facts, living = rows.facts(number), reference()
+        for reference in self._known.references():
+            number, living = reference.number, reference()
+            facts = rows.facts(number)
             old = facts.made_by is not None and facts.made_by < self._begun[0]
             if old and living is not None and not facts.leaf and facts.source is not None:
                 lines.setdefault(facts.source, []).append((number, living))
@@ -333,10 +322,10 @@ class TensorTable:
     def close(self) -> None:
         """Forget all tensors, and mark those that are still alive."""
         self._ask_holders()
-        for reference, number in self._known.pairs():
-            if isinstance(self.rows[number], int):  # a program was interrupted while a note was taken
+        for reference in self._known.references():
+            if isinstance(self.rows[reference.number], int):  # a program was interrupted while a note was taken
                 self.fill()
-            self.rows[number].kept = reference() is not None
+            self.rows[reference.number].kept = reference() is not None
         row, living = self._counted_at
         rows = self.rows
         for number in living:

@@ -17,7 +17,7 @@ _ROWS = 10
 _PIECE = 131_072
 """Entries of a piece that stays in a processor's cache while it is read several times."""
 _ROW = 4_096
-_QUICK = 16_384
+AT_ONCE = 16_384
 """Longest array that is summed by one product; longer ones are summed row by row."""
 
 
@@ -26,16 +26,16 @@ class _Ones(dict[int, Array]):
 
     def __init__(self, dtype: type) -> None:
         super().__init__()
-        self._longest: Array = np.ones(_QUICK, dtype)
+        self._longest: Array = np.ones(AT_ONCE, dtype)
 
     def __missing__(self, size: int) -> Array:
         found = self[size] = self._longest[:size]
         return found
 
 
-_ONES = {"f": _Ones(np.float32), "d": _Ones(np.float64)}
+ONES = {"f": _Ones(np.float32), "d": _Ones(np.float64)}
 _ZEROS = {char: np.zeros((), char) for char in "fdg"}
-_SAFE = 1e18
+SAFE = 1e18
 """Sums and sums of squares of entries up to this size do not overflow in single precision."""
 _ORDINARY = 1e16
 """Squares of entries up to this size can be summed over a piece in single precision."""
@@ -75,11 +75,11 @@ def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | Non
     Complex numbers have none, except NaN or infinity if they are not finite.
     """
     size = array.size
-    ones = _ONES.get(array.dtype.char) if array.__class__ is np.ndarray else None
-    if ones is not None and FEW < size <= _QUICK:  # as ``row_range_and_sum``
+    ones = ONES.get(array.dtype.char) if array.__class__ is np.ndarray else None
+    if ones is not None and FEW < size <= AT_ONCE:  # as ``range_reader``
         row = array.ravel("K")
         low, high = row.item(row.argmin()), row.item(row.argmax())
-        if -_SAFE < low * size and high * size < _SAFE:
+        if -SAFE < low * size and high * size < SAFE:
             return (low, high), row.dot(ones[size]).item()
     if array.dtype.kind == "c":
         return bad_parts(array), None
@@ -93,7 +93,7 @@ def range_and_sum(array: Array) -> tuple[tuple[float, float] | None, float | Non
     if ones is not None and array.flags.forc:
         flat = array.ravel("K")
         low, high = flat.item(flat.argmin()), flat.item(flat.argmax())
-        if -_SAFE < low * size and high * size < _SAFE:
+        if -SAFE < low * size and high * size < SAFE:
             return (low, high), _total(flat)
     else:
         array = once(array)
@@ -107,11 +107,11 @@ def sum_of_ordinary(array: Array) -> float | None:
 
     Else None, and ``range_and_sum`` is needed.
     """
-    ones = _ONES.get(array.dtype.char) if array.__class__ is np.ndarray else None
+    ones = ONES.get(array.dtype.char) if array.__class__ is np.ndarray else None
     size = array.size
     if ones is None or size <= FEW:
         return None
-    if size <= _QUICK:
+    if size <= AT_ONCE:
         total: float = _product(array.ravel("K"), ones[size]).item()  # of which NumPy never warns
     elif array.flags.forc:
         with np.errstate(all="ignore"):
@@ -132,17 +132,6 @@ def few_range_and_sum(entries: Sequence[float]) -> tuple[tuple[float, float], fl
     """Return the same for a few numbers; None if the sum is not finite."""
     total = sum(entries)
     return ((min(entries), max(entries)), total) if isfinite(total) else None
-
-
-def row_range_and_sum(row: Array) -> tuple[tuple[float, float], float] | None:
-    """Return the same for a contiguous row in single or double precision, by three calls; None if not ordinary."""
-    size = row.size
-    if size > _QUICK:
-        return None
-    low, high = row.item(row.argmin()), row.item(row.argmax())
-    if not (-_SAFE < low * size and high * size < _SAFE):
-        return None
-    return (low, high), row.dot(_ONES[row.dtype.char][size]).item()
 
 
 def value_range(array: Array) -> list[float] | None:
@@ -353,11 +342,11 @@ def _figures_of_all(flat: Array) -> tuple[float, ...]:
 def _total(flat: Array) -> float:
     """Return the sum of a flat array; in single precision as a product with ones, in a third of the time."""
     size, char = flat.size, flat.dtype.char
-    if size <= _QUICK and char in _ONES:
-        return float(flat.dot(_ONES[char][size]))
+    if size <= AT_ONCE and char in ONES:
+        return float(flat.dot(ONES[char][size]))
     if char != "f":
         return float(_SUM(flat, None))
-    whole, ones = size - size % _ROW, _ONES[char]
+    whole, ones = size - size % _ROW, ONES[char]
     total = 0.0 if size == whole else float(flat[whole:].dot(ones[size - whole]))
     return total + float(sum((flat[:whole].reshape(-1, _ROW) @ ones[_ROW]).tolist()))
 

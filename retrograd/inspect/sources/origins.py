@@ -98,12 +98,14 @@ class Marks:
     def note(self, before: int, after: int, frame: FrameType | None, call: str = "", *, in_place: bool = False) -> None:
         """Note that nodes ``before`` to ``after - 1`` were made by a call at the current line of this user frame."""
         if before == self.end and frame is not None and not in_place:
-            code, word, known = id(frame.f_code), self.word or call, self._places.get
-            last = known((code, frame.f_lasti, self.scope, word))
-            first = last if after == before + 1 else known((code, frame.f_lasti, self.scope, ""))
+            code, place, scope, known = id(frame.f_code), frame.f_lasti, self.scope, self._places.get
+            last = known((code, place, scope, self.word or call))
+            first = last if after == before + 1 else known((code, place, scope, ""))
             if first is not None and last is not None:  # as ``gap``, for a line of the user's that was met before
-                self._push(before, first)
-                self._push(after - 1, last)
+                if not self.entries or self.entries[-1] != first:
+                    self._push(before, first)
+                if first != last:
+                    self._push(after - 1, last)
                 self.end = after
                 return
         elif before < self.end:

@@ -77,7 +77,8 @@ class _OwnWork:
 
     def is_needless(self) -> bool:
         """Whether work with plain tensors is unobserved anyway: no mode is on, and nothing is patched."""
-        return self.is_unpatched() and not self._count_modes()
+        held = self._held  # as ``is_unpatched``, for each call of the program
+        return len(held) == self._length and held.get("detach") is self._detach and not self._count_modes()
 
     def begin(self) -> AbstractContextManager[Any]:
         """Return the context manager for our own work."""
@@ -129,6 +130,11 @@ def _of_process() -> _OwnWork:
 def asked_by_nobody() -> Callable[[], bool]:
     """Return a function that checks whether ``own_work`` is needless for reading plain tensors."""
     return _of_process().is_needless
+
+
+def unpatched() -> Callable[[], bool]:
+    """Return a function that checks whether ``private().unobserved`` is enough in place of ``own_work``."""
+    return _of_process().is_unpatched
 
 
 def own_work() -> AbstractContextManager[Any]:

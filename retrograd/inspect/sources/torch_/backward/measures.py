@@ -18,7 +18,8 @@ from ....graphs.graph import Graph
 from ....references import Reference
 from ...base import Node
 from ...measure_columns import Taken, live_columns, measured_columns
-from ..own_work import is_patched, own_work
+from ..own_work import is_patched, own_work, unpatched
+from ..private import private
 from ..problems import note_problem
 from ..values.figures import GradientFigures, Memory
 from ..values.layout import Looking, Place, Way
@@ -94,6 +95,10 @@ class Measures:
         self._unseen: Callable[[], AbstractContextManager[None]] | None = None
         if how.listening or is_patched():
             self._unseen = own_work
+        self._take = self._figures.taker()
+        """Notes a gradient; ``_look`` does so where a mode of the program would see it."""
+        if self._transformed:
+            self._take = self._inside(self._take)
         self._look = self._looker()
         self._hooks = NodeHooks()
         late = not (how.leaves_only or how.all_leaves or self._transformed) and self._reads
@@ -141,14 +146,13 @@ class Measures:
 
     def _looker(self) -> Callable[[int, Place | None, Any], None]:
         """Return the function that notes a gradient."""
-        take, hidden = self._figures.taker(), self._unseen
-        if self._transformed:
-            take = self._inside(take)
-        if hidden is None:
+        take = self._take
+        if self._unseen is None:
             return take
+        needless, unobserved = unpatched(), private().unobserved
 
         def take_unseen(key: int, place: Place | None, gradient: Any) -> None:
-            with hidden():
+            with unobserved() if needless() else own_work():
                 take(key, place, gradient)
 
         return take_unseen
@@ -223,7 +227,7 @@ class Measures:
         return self._begins[-3] if self._begins else None
 
     def finish(self, snapshot: Graph) -> None:
-        """Compute the statistics, and supply them as the measures of the graph."""
+        """Compute the statistics, and supply them as the measures of the graph; inside ``own_work``."""
         finished = perf_counter_ns()
         sequence = self._sequence()
         self.count = len(sequence)
@@ -265,7 +269,7 @@ class Measures:
         if grad is None:
             return False
         if way is not False:
-            self._look(row, way, grad)
+            self._take(row, way, grad)
         self.arrivals.append(Arrival(row, reference, "none"))
         return True
 

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
-from operator import itemgetter, methodcaller, sub
+from operator import attrgetter, call, is_, itemgetter, methodcaller, sub
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ _SAME = (
 _ORIGINS = ("source", "scope", "call", "classes")
 _NODE, _NUMBER = itemgetter(0), itemgetter(1)
 _sequence_nr = methodcaller("_sequence_nr")
+_variable, _sort = attrgetter("variable"), attrgetter("dtype", "shape")
 Place = list[tuple[CodeType, int]]
 """The position of the user's program: code and instruction of each frame, innermost first."""
 
@@ -112,6 +113,7 @@ class _Seen:
     snapshot: Graph
     """Its columns, without measures."""
     leaves: list[tuple[int, weakref.ref[Any]]]
+    """Rows, and references to the tensors."""
     questions: Questions
     """What determines the shapes and dtypes of the other nodes."""
     numbered: list[int]
@@ -136,10 +138,11 @@ class _Seen:
                 return False
             self.leaves, self.loose = [(row, Reference(order[row].variable)) for row, _ in self.loose], None
         shapes, dtypes = self.snapshot.shape, self.dtypes
-        for row, reference in self.leaves:
-            leaf = reference()
-            if leaf is not order[row].variable or leaf.dtype is not dtypes[row] or leaf.shape != shapes[row]:
-                return False
+        rows = list(map(_NODE, self.leaves))
+        found = list(map(_variable, map(order.__getitem__, rows)))
+        expected = zip(map(dtypes.__getitem__, rows), map(shapes.__getitem__, rows), strict=True)
+        if not all(map(is_, found, map(call, map(_NUMBER, self.leaves)))) or list(map(_sort, found)) != list(expected):
+            return False
         asked, saved = self.questions
         for row, name, value in saved:
             if getattr(order[row], name) != value:

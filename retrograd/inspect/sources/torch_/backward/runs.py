@@ -131,7 +131,7 @@ class RunWriter:
         """Return the tensors of leaves by row, from level ``backward`` on."""
         if self._snapshot is None or self.watch.level == "graph":
             return {}
-        return {row: order[row].variable for row, kind in enumerate(self._snapshot.kind) if kind == "leaf"}
+        return {row: order[row].variable for row in self.watch.latest.leaves(self._snapshot)}
 
     def _loud(self, leaves: dict[int, Any]) -> set[int]:
         """Return the nodes at which the program's hooks may change the incoming gradient, as far as known."""

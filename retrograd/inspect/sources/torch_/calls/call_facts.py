@@ -12,6 +12,7 @@ from ...call_data import Measured, Surroundings, call_data, give_names, say_made
 from ..values.far import FarFacts
 from ..values.ranges import Figures
 from .call_sites import Site
+from .calls import Call
 from .names import assigned
 from .tensors import Fresh, facts_of
 
@@ -49,27 +50,30 @@ class CallNotes:
 
     def __init__(self, sink: Sink, sites: list[Site], ways: Ways) -> None:
         """``sites`` and ``ways`` are shared by the whole recording, and grow."""
-        self._sites, self._ways = sites, ways
-        self._stacks: list[list[StackFrame]] = []
+        self.sites, self._ways = sites, ways
+        self.stacks: list[list[StackFrame]] = []
+        """Stacks by number."""
         self._places: dict[int, int] = {}
         """id of a stack -> its number."""
         self.make = sink.maker(self._event)
         """The number of the maker of these events."""
 
-    def stack(self, stack: list[StackFrame]) -> int:
-        """Return the number of a stack, which is kept as long as the recording."""
+    def stack_number(self, call: Call) -> int:
+        """Return the number of the user's frames at a call, which are kept as long as the recording."""
+        stack = call.stack()
         number = self._places.get(id(stack))
         if number is None:
-            number = self._places[id(stack)] = len(self._stacks)
-            self._stacks.append(stack)
+            number = self._places[id(stack)] = len(self.stacks)
+            self.stacks.append(stack)
         return number
 
     def _event(self, note: Note, row: int, rows: Rows) -> Event:
         """Make the event of a call; a ``Maker``."""
         call = CallFacts._make(note)
-        site = self._sites[call.site]
+        site = self.sites[call.site]
         if call.fresh is not None:
-            rows[call.outputs[0]] = facts_of(call.fresh, site.target[0], row, site.line)
+            number = call.outputs[0]
+            rows[number] = facts_of(call.fresh, rows.facts(number).storage, site.target[0], row, site.line)
         way = self._access(call, rows) if call.kind == "inplace" else ""
         give_names(call.inputs, call.names, rows)
         self._enter_results(call, site.rule.reason, row, rows)
@@ -91,9 +95,9 @@ class CallNotes:
                 facts.view_of = inputs[0]
                 self._ways[number] = way
             elif inputs and number not in inputs:
-                self._follow(number, inputs[0], rows)
+                self.follow(number, inputs[0], rows)
 
-    def _follow(self, number: int, first: int, rows: Rows) -> None:
+    def follow(self, number: int, first: int, rows: Rows) -> None:
         """Mark a view of a tensor that shares memory unnoticed likewise."""
         facts, source = rows[number], rows[first]
         if facts.storage is not None and facts.storage == source.storage:
@@ -105,7 +109,7 @@ class CallNotes:
         """Return the data of an event."""
         note, way = facts
         call = CallFacts._make(note)
-        site, figures = self._sites[call.site], list[Measured]()
+        site, figures = self.sites[call.site], list[Measured]()
         if not isinstance(call.measures, FarFacts):
             lows, highs, sums = call.measures[::3], call.measures[1::3], call.measures[2::3]
             ends = zip(lows, highs, sums, strict=True)
@@ -119,7 +123,7 @@ class CallNotes:
             arguments=call.arguments,
             nodes=call.nodes and list(call.nodes),
             saves=list(call.saves),
-            stack=None if call.stack < 0 else self._stacks[call.stack],
+            stack=None if call.stack < 0 else self.stacks[call.stack],
         )
         if call.kind == "inplace":
             data["through"] = way

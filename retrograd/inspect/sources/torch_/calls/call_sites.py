@@ -48,6 +48,10 @@ class Site:
     """Whether calls from here invalidate nothing that is cached about tensors, unless they write to one."""
     usual: bool
     """Whether there is nothing else to record of them, unless they write, fail or lose a gradient."""
+    plain: bool
+    """Whether that is so (but for ``drops``), nothing is invalidated, texts are known, and slopes are finite."""
+    drops: bool
+    """Whether they drop entries at random, which a module in evaluation mode should not."""
     others: tuple[Any, ...] = ()
     """Other arguments of the latest call, if all plain, and their description."""
     said: dict[str, Any] | None = None
@@ -63,6 +67,8 @@ class Site:
     def is_as_before(self, call: Call) -> bool:
         """Whether the arguments besides tensors equal those of the previous call."""
         others, known = call.others, self.others
+        if not others:
+            return not known
         return len(others) == len(known) and (all(map(is_, others, known)) or all(map(_is_equal, others, known)))
 
     def arguments(self, call: Call) -> dict[str, Any] | None:
@@ -105,18 +111,23 @@ class Sites:
         if not (call.direct or forms_match(call.rule.op, spelling.form)):
             spelling = UNKNOWN
         self._mention(line)
+        texts = None if depends_on_values(call, spelling) else tuple(spelled(call, spelling))
+        harmless = call.rule.kind == "operation" and "numpy" not in call.rule.op
+        usual, drops = _is_usual(call), _drops(call)
         return Site(
             number=len(self.all),
             code=code,
             rule=call.rule,
             line=line,
             spelling=spelling,
-            texts=None if depends_on_values(call, spelling) else tuple(spelled(call, spelling)),
+            texts=texts,
             target=assigned(spelling, 1),
             nested=line is not None and line.function != "<module>",
             written=spelling.compares if spelling.turns(call.rule.op) else _written(call, spelling.form),
-            harmless=call.rule.kind == "operation" and "numpy" not in call.rule.op,
-            usual=_is_usual(call),
+            harmless=harmless,
+            usual=usual and not drops,
+            plain=harmless and usual and texts is not None and not call.rule.operator.poles,
+            drops=drops,
         )
 
 
@@ -127,14 +138,15 @@ def _written(call: Call, form: str) -> str:
 
 
 def _is_usual(call: Call) -> bool:
-    """Whether nothing else is to be looked for in calls like this: repeated places, dropout, memory without values."""
-    unusual = (Trait.DROPOUT, Trait.ALLOCATING, Trait.CREATION)
-    return (
-        call.rule.kind == "operation"
-        and call.rule.op not in INDEXED_WRITES
-        and "dropout_p" not in call.kwargs
-        and not any(map(call.rule.operator.is_a, unusual))
-    )
+    """Whether nothing but dropped entries is to be looked for in a call: repeated places, memory without values."""
+    unusual = (Trait.ALLOCATING, Trait.CREATION)
+    known = call.rule.kind == "operation" and call.rule.op not in INDEXED_WRITES
+    return known and not any(map(call.rule.operator.is_a, unusual))
+
+
+def _drops(call: Call) -> bool:
+    """Whether a call drops entries, or may be asked to."""
+    return call.rule.operator.is_a(Trait.DROPOUT) or "dropout_p" in call.kwargs
 
 
 def _is_equal(value: Any, known: Any) -> bool:

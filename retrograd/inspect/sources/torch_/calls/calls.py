@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from .....interpreter import getframe
 from ....program.frames import is_users, user_frame
 from ....program.signals import reraise_from_handler
+from ....program.stacks import StackFrame, stack_of
 from ...origins import Marks, Settled
 from ..library import LIBRARY
 from ..own_work import asked_by_nobody, own_work
@@ -102,6 +103,15 @@ class Call:
         """Return the tensors among the results."""
         result = self.result
         return [result] if isinstance(result, tensor_type) else tensors_in(result, tensor_type, TOO_MANY)
+
+    def stack(self) -> list[StackFrame]:
+        """Return the user's frames, innermost first."""
+        settled = self.settled
+        if settled is None:
+            return stack_of(self.frame)
+        if settled.stack is None:
+            settled.stack = stack_of(settled.frame)
+        return settled.stack
 
     def written(self) -> list[int]:
         """Return the positions of inputs that the call wrote to, ``out=`` first."""
@@ -204,8 +214,10 @@ class Caller:
             values = (*call.args, *kwargs.values()) if kwargs else call.args
             form = self._forms.of(call.args, kwargs, values)
             call.plain = form is not None and form.plain and self._asked_by_nobody()
-            if form is not None and call.plain:
-                call.read_inputs(form, values)
+            if form is not None and call.plain:  # as ``read_inputs``
+                call.form, call.places, call.others = form, form.places, form.others(values)
+                call.inputs = inputs = form.tensors(values)
+                call.versions, call.required = versions_of(inputs), tuple(map(_requires_grad, inputs))
             else:
                 with own_work():
                     call.read_each(self._tensor) if form is None else call.read_inputs(form, values)

@@ -50,42 +50,53 @@ def measured(
     more: dict[str, Any],
     ranges: Ranges,
     hidden: Hidden,
+    near: bool,
 ) -> Figures | FarFacts:
     """Return ranges and sums of the results, empty if nothing was read; hidden tensors are skipped.
 
-    ``more`` gets what is informative about results and inputs.
+    ``more`` gets what is informative about results and inputs.  ``near`` is about a single result: see ``quick_range``.
     """
-    readable = ranges.readable
+    readable, first = ranges.readable, numbers[0] if numbers else None
     transformed = not readable.now()
-    if outputs and not outputs[0].is_cpu and not transformed:
+    if not (near or transformed) and outputs and not outputs[0].is_cpu:
         return far_facts(call, numbers, outputs[:_MAX_VALUED], results[:_MAX_VALUED], ranges.far, hidden)
     if transformed and not readable.transformed():
         return _unread(call, ranges)
     if transformed:
         more["transformed"] = True
     measures: Figures = ()
-    values: dict[str, Values] = {}
-    first = numbers[0] if numbers else None
+    arrays: list[tuple[int, Array, Figures]] = []
     for number, tensor in zip(results, outputs[:_MAX_VALUED], strict=False):
         if transformed:
             found, array = ranges.within(tensor)
         elif hidden(number, tensor):
             found, array = NOT_READ, None
         else:
-            found, array = ranges.of(call, tensor, number, first)
+            found, array = ranges.of(call, tensor, number, first, near=near)
         measures = (*measures, *found) if measures else found
         if array is not None:
-            limits = range_of(found)
-            if not is_finite(limits):
-                values[str(number)] = summary(array)
-            flat = flat_share(call.rule.operator, array, limits) if tensor is outputs[0] else 0.0
-            if flat:
-                more["flat_share"] = flat
-    if values or call.rule.operator.poles:
+            arrays.append((number, array, found))
+    if arrays or call.rule.operator.poles:
+        values = _values(call, arrays, more, results[0] if results else -1)
         _summarize_inputs(numbers, call, values, readable.within if transformed else readable.array, hidden)
         if values:
             more["values"] = values
     return measures
+
+
+def _values(
+    call: Call, arrays: list[tuple[int, Array, Figures]], more: dict[str, Any], first: int
+) -> dict[str, Values]:
+    """Return the results that are not finite; add to ``more`` which share of the ``first`` is flat."""
+    values: dict[str, Values] = {}
+    for number, array, found in arrays:
+        limits = range_of(found)
+        if not is_finite(limits):
+            values[str(number)] = summary(array)
+        flat = flat_share(call.rule.operator, array, limits) if number == first else 0.0
+        if flat:
+            more["flat_share"] = flat
+    return values
 
 
 def _unread(call: Call, ranges: Ranges) -> Figures:

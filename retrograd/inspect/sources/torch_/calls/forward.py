@@ -11,7 +11,6 @@ from ....operators import Trait
 from ....program.frames import source_line
 from ....program.modules import called_in_evaluation
 from ....program.places import SourceLine
-from ....program.stacks import StackFrame, stack_of
 from ....recording.events import Event, Facts
 from ...base import Sink
 from ...call_data import Surroundings, worthy
@@ -34,7 +33,8 @@ from .names import assigned
 from .rules import INDEXED_WRITES
 from .saved import MAX_OWN, Kept, saves_of
 from .saved_sizes import MOST_FRESH, SavedSizes
-from .tensors import Fresh, number_new, number_of, part_of, reserve_result
+from .tensors import Alike, fresh_result, number_new, number_of, part_of
+from .usual_calls import UsualCalls
 
 _NONE: tuple[Any, ...] = ()
 _requires_grad = attrgetter("requires_grad")
@@ -58,6 +58,7 @@ class ForwardWriter:
         self.hooks = Hooks(sink, lambda: inside_here().run, self._readable)
         self._sites = Sites(sink.mention)
         self._notes = CallNotes(sink, self._sites.all, self.table.lent.ways)
+        self._usual = UsualCalls(sink, self._sites, self._ranges, self._allocations, self.saved, self._notes)
         self.switches = switches_of(sink)
         self._transforms = transforms_of(sink)
         self._latest_around: Surroundings = (True, False, "", None, None)
@@ -107,14 +108,18 @@ class ForwardWriter:
 
     # -- operations
     def _operation(self, call: Call, inside: Inside) -> None:
-        """Record a call that computes, writes in place or leaves the graph; ``event_of_call`` makes its event."""
+        """Record a call that computes, writes in place or leaves the graph."""
+        usual = self._usual
+        if type(call.result) is self._tensor and usual.record(call, inside.run, self._transforms, self._note_sizes):
+            return
         outputs, written = call.outputs(self._tensor), call.written()
         if not outputs and not written and call.error is None and not call.rule.operator.is_a(Trait.READING):
             return
         site, known = self._sites.at(call), len(self.table)
         names = site.names(call)
         numbers = self._numbers(call.inputs, names, site.line)
-        kind, more = "operation", dict[str, Any]()
+        kind = "operation"
+        more: dict[str, Any] = {}
         if (
             not site.usual
             or written
@@ -124,8 +129,8 @@ class ForwardWriter:
             kind = self._kind(call, outputs, written, numbers, inside, more)
         if len(self.table) > known:
             add_entered(more, call, numbers, known, self._readable)
-        stack = self._stack_number(call) if site.nested or kind != "operation" else -1
-        results, fresh = self._results(outputs, site)
+        stack = self._notes.stack_number(call) if site.nested or kind != "operation" else -1
+        results, alike = self._results(outputs, site)
         same = site.is_as_before(call)
         arguments = site.said if same else site.arguments(call)
         nodes, saves = self._nodes(call, site, outputs, numbers + results, same=same)
@@ -133,14 +138,15 @@ class ForwardWriter:
             self._ranges.forget(call.rule, [numbers[place] for place in written])
         if not site.usual or written:
             self._allocations.follow(call, numbers, written, outputs, results)
-        measures = measured(call, numbers, outputs, results, more, self._ranges, self._allocations.hides)
+        near = alike is not None and alike.near
+        measures = measured(call, numbers, outputs, results, more, self._ranges, self._allocations.hides, near)
         if "transformed" in more or self._transforms.open:
             self._transforms.look(levels_now(), getframe(1), call.frame)
         around = self._around(call, kind, call.marks.scope, inside.run)
         reported = results if outputs or kind != "inplace" else (numbers[written[0]],)
         self.sink.note(
-            (self._notes.make, kind, site.number, around, numbers, names, arguments, nodes, reported, fresh, saves,
-             measures, stack, more or None)
+            (self._notes.make, kind, site.number, around, numbers, names, arguments, nodes, reported,
+             None if alike is None else alike.fresh, saves, measures, stack, more or None)
         )  # fmt: skip
         if call.rule.reason == "numpy" and call.inputs and call.error is None:
             self.shared.hands_out(call.inputs[0], call.rule.op, call.frame)
@@ -184,8 +190,9 @@ class ForwardWriter:
         made = (call.before - begin, call.after - begin)
         if not outputs:
             return made, _NONE
-        kept = saves_of(call, outputs, self.saved, site.kept, same=same)
-        return made, self._note_kept(kept, call, outputs, made[0], numbers)
+        kept = saves_of(call, outputs[0], self.saved, site.kept, same=same)
+        self._note_sizes(kept, call, outputs[0], made[0], numbers)
+        return made, tuple(sorted({numbers[place] for place in kept.places}))
 
     def _numbers(self, tensors: Sequence[Any], names: Sequence[str], line: SourceLine | None) -> tuple[int, ...]:
         """Return the numbers of tensors; new ones get these names."""
@@ -196,17 +203,17 @@ class ForwardWriter:
                     found[place] = number_of(self.table, tensors[place], names[place], source=line)
         return tuple(found)  # type: ignore[arg-type]
 
-    def _results(self, outputs: list[Any], site: Site) -> tuple[tuple[int, ...], Fresh | None]:
-        """Return the numbers of results, and the facts of a single new one."""
+    def _results(self, outputs: list[Any], site: Site) -> tuple[tuple[int, ...], Alike | None]:
+        """Return the numbers of results, and what is known of a single new one that has no further facts."""
         if len(outputs) != 1:
             return self._numbers(outputs, assigned(site.spelling, len(outputs)), site.line), None
         result, table = outputs[0], self.table
         number = table.known(result)
         if number is not None:
             return (number,), None
-        reserved = reserve_result(table, result) if type(result) is self._tensor else None
-        if reserved is not None:
-            return (reserved[0],), reserved[1]
+        found = fresh_result(table, result) if type(result) is self._tensor else None
+        if found is not None:
+            return (table.reserve(result, found[0])[0],), found[1]
         return (number_new(table, result, site.target[0], source=site.line),), None
 
     def _around(self, call: Call, kind: str, scope: str, run: int | None) -> Surroundings:
@@ -236,7 +243,7 @@ class ForwardWriter:
             far = self._readable.is_far(target)
             if call.rule.operator.is_a(Trait.CLEARING) if far else self._is_zero(target):
                 line, run = source_line(call.frame), self._inside().run
-                self.sink(leaf_event(call.rule.op, "grad-zeroed", leaf, line, self._stack(call), run))
+                self.sink(leaf_event(call.rule.op, "grad-zeroed", leaf, line, call.stack(), run))
 
     def _is_zero(self, tensor: Any) -> bool:
         """Whether all entries of a tensor are zero, if they can be read."""
@@ -265,15 +272,14 @@ class ForwardWriter:
             hit.add(memory)
             more: dict[str, Any] = {}
             self._add_write(more, call, place, numbers)
+            stack = self._notes.stack_number(call)
             self.sink.note(
                 (self._notes.make, "inplace", site.number, (call.grad, False, "", None, None), (numbers[place],),
-                 (names[place],), None, None, (numbers[place],), None, _NONE, _NONE, self._stack_number(call), more)
+                 (names[place],), None, None, (numbers[place],), None, _NONE, _NONE, stack, more)
             )  # fmt: skip
 
-    def _note_kept(
-        self, kept: Kept, call: Call, outputs: list[Any], first: int, numbers: Sequence[int]
-    ) -> tuple[int, ...]:
-        """Note what nodes save, from ``first`` on, and return the tensors; ``numbers`` of inputs, then outputs."""
+    def _note_sizes(self, kept: Kept, call: Call, result: Any, first: int, numbers: Sequence[int]) -> None:
+        """Note the size of what nodes save, from ``first`` on; ``numbers`` of inputs, then outputs."""
         places, tensors, results = kept
         fresh, memory_of = self.saved.fresh, self.table.memory_of
         for node, own, size in results:  # memory that nobody else has: counted downwards
@@ -281,8 +287,8 @@ class ForwardWriter:
         if len(fresh) > MOST_FRESH:
             self.saved.take_up()
         if not places:
-            return _NONE
-        operands = [*call.inputs, *outputs]
+            return
+        operands = (*call.inputs, result)
         for node, place in tensors:
             memory = memory_of(numbers[place])
             if memory is not None:  # a sparse tensor has none, and no size in bytes
@@ -292,7 +298,6 @@ class ForwardWriter:
             memory = memory_of(numbers[place])
             if memory in lent:
                 self.shared.keeps(operands[place], numbers[place], memory, call.frame)
-        return (numbers[places[0]],) if len(places) == 1 else tuple(sorted({numbers[place] for place in places}))
 
     # -- cuts
     def _reason(self, call: Call, outputs: list[Any], written: list[int], inside: Inside) -> str:
@@ -354,7 +359,7 @@ class ForwardWriter:
             more["given"] = number_of(self.table, call.args[1])
         if call.error is not None:
             more["error"] = f"{type(call.error).__name__}: {call.error}"
-        event = leaf_event(call.rule.op, change, number, line, self._stack(call), self._inside().run, names, **more)
+        event = leaf_event(call.rule.op, change, number, line, call.stack(), self._inside().run, names, **more)
         if zeros is not None:
             event = Event.later("leaf", event.op, line, _gradient_given, (event.data, zeros))
         self.sink(event)
@@ -367,18 +372,6 @@ class ForwardWriter:
         facts = self.table.entered(number)
         facts.name = facts.name or worthy(name)
         return site.line, number, [name]
-
-    # -- places
-    def _stack_number(self, call: Call) -> int:
-        return self._notes.stack(self._stack(call))
-
-    def _stack(self, call: Call) -> list[StackFrame]:
-        settled = call.settled
-        if settled is None:
-            return stack_of(call.frame)
-        if settled.stack is None:
-            settled.stack = stack_of(settled.frame)
-        return settled.stack
 
 
 def _gradient_given(facts: Facts) -> dict[str, Any]:

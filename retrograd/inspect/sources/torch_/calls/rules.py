@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....operators import Operator, canonical, inplace, operator
+from ....operators import Operator, Trait, canonical, inplace, operator
+
+_SAME = frozenset({Trait.VIEW, Trait.COPY})
+_OTHER = frozenset({Trait.INDEXING, Trait.EXPANDING, Trait.WRITING})
+"""Traits of calls that may not return every entry of their first argument once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +30,14 @@ class Rule:
     """Whether its first argument is the right operand."""
     operator: Operator = field(init=False)
     """The operator's traits."""
+    rearranges: bool = field(init=False)
+    """Whether it returns every entry of its first argument once, in some order."""
 
     def __post_init__(self) -> None:
         """Look up the operator."""
+        traits = operator(self.op).traits
         object.__setattr__(self, "operator", operator(self.op))
+        object.__setattr__(self, "rearranges", bool(traits & _SAME) and traits.isdisjoint(_OTHER))
 
 
 _CUTS = {

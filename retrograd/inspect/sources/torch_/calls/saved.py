@@ -78,13 +78,13 @@ def _kept_by(node: Any) -> Iterator[Any]:
             reraise_from_handler(failure)
 
 
-def saves_of(call: Call, outputs: list[Any], sizes: SavedSizes, known: BoundedDict[Any, Kept], *, same: bool) -> Kept:
-    """Return what the nodes of a call save.
+def saves_of(call: Call, first: Any, sizes: SavedSizes, known: BoundedDict[Any, Kept], *, same: bool) -> Kept:
+    """Return what the nodes of a call save, by its ``first`` result.
 
     ``known`` caches results of other calls from the same site; if there are several nodes, only for calls with the
     ``same`` arguments besides tensors.
     """
-    made, first = call.after - call.before, outputs[0]
+    made = call.after - call.before
     if made > _MAX_NODES or not sizes.may_touch(1):
         return _NOTHING
     root = None if not first.requires_grad or _is_stale_view(first) else first.grad_fn

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from ....bounded import BoundedDict
 from ....program.places import SourceLine
@@ -12,6 +13,7 @@ from ....recording.memory_parts import Part
 from ....recording.tensor_facts import TensorFacts
 from ....recording.tensor_table import TensorTable
 from ...call_data import worthy
+from ..library import LIBRARY
 from ..private import private
 
 _dtypes: dict[Any, str] = {}
@@ -51,35 +53,59 @@ def number_new(
     return number
 
 
-Fresh = tuple[tuple[int, ...], str, int, bool]
-"""Shape, dtype, number of the memory and ``requires_grad`` of a result whose facts its note fills in."""
+Fresh = tuple[tuple[int, ...], str, bool]
+"""Shape, dtype and ``requires_grad`` of a result whose facts its note fills in; equal ones are one object."""
 
 
-def reserve_result(table: TensorTable, tensor: Any) -> tuple[int, Fresh] | None:
-    """Number a new result of a call, whose facts a note must provide.
+class Alike(NamedTuple):
+    """What tensors of one shape, dtype, device and layout have in common."""
 
-    None for one with further facts: a view, a part of a memory, a trainable leaf, foreign memory.
+    fresh: Fresh
+    size: int
+    """Bytes of their entries."""
+    ordinary: bool
+    """Whether a call may have made one: a leaf that requires a gradient was there before."""
+    near: bool
+    """Whether they are strided, on the CPU."""
+
+
+_alike: BoundedDict[tuple[Any, ...], Alike] = BoundedDict(10_000)
+_look = attrgetter("shape", "dtype", "requires_grad", "is_leaf", "nbytes", "is_cpu", "layout")
+
+
+def fresh_result(table: TensorTable, tensor: Any) -> tuple[Any, Alike] | None:
+    """Return the memory of a new result of a call, and what it has in common with others.
+
+    None for one with further facts: a view of a known tensor, a part of a memory, a trainable leaf, foreign memory.
+    What a call returns as a view of something that it made itself, as ``linear`` does, is new.
     """
-    if tensor._base is not None or private().is_wrapped(tensor):
+    base = tensor._base
+    if (base is not None and table.known(base) is not None) or private().is_wrapped(tensor):
         return None
     try:
-        memory = tensor.untyped_storage()
-        size = memory.nbytes()
-        if not size or size != tensor.nbytes or not memory.resizable():
+        memory, look = tensor.untyped_storage(), _look(tensor)
+        alike = _alike.get(look)
+        if alike is None:
+            alike = _alike[look] = _looking_so(tensor, *look)
+        if memory.nbytes() != alike.size or not alike.ordinary or not memory.resizable():
             return None
-        required, extent = tensor.requires_grad, tensor.shape
     except Exception as failure:  # as in ``memory_of``
         reraise_from_handler(failure)
         return None
-    if required and tensor.is_leaf:
-        return None
-    number, storage = table.reserve(tensor, memory)
-    return number, (_shapes.get(extent) or shape_of(tensor), dtype_name(tensor.dtype), storage, required)
+    return memory, alike
 
 
-def facts_of(fresh: Fresh, name: str, row: int, source: SourceLine | None) -> TensorFacts:
+def _looking_so(
+    tensor: Any, shape: Any, dtype: Any, required: bool, leaf: bool, size: int, near: bool, layout: Any
+) -> Alike:
+    """Return what tensors that look like this one have in common."""
+    strided = near and layout is LIBRARY.torch.strided
+    return Alike((shape_of(tensor), dtype_name(dtype), required), size, size > 0 and not (required and leaf), strided)
+
+
+def facts_of(fresh: Fresh, storage: int | None, name: str, row: int, source: SourceLine | None) -> TensorFacts:
     """Return the facts of a result that an event made."""
-    shape, dtype, storage, required = fresh
+    shape, dtype, required = fresh
     return TensorFacts(shape, dtype, storage, required, not required, worthy(name), made_by=row, source=source)
 
 

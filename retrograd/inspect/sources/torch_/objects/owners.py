@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import copy
-import ctypes
 import functools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import FrameType
 from typing import Any
-
-import numpy as np
 
 from .....interpreter import getframe
 from ....program.frames import leave_no_frame, source_line, user_frame
@@ -140,12 +137,10 @@ class StepReader:
         readable = self._readable
         if not readable.is_plain(tensor) or not tensor.numel():
             return None
-        if readable.size_in_one_piece(tensor) != tensor.numel():
+        if not tensor.is_contiguous() and readable.size_in_one_piece(tensor) != tensor.numel():
             tensor = tensor.detach().contiguous()
-        pointer, size = tensor.data_ptr(), tensor.numel() * tensor.element_size()
-        if not pointer:
-            return None
-        return self._content_of(np.frombuffer((ctypes.c_char * size).from_address(pointer), np.uint8))
+        pointer, size = tensor.data_ptr(), tensor.nbytes
+        return self._content_of(readable.memory(pointer, size)) if pointer else None
 
     def _is_zero(self, gradient: Any) -> bool:
         """Whether the entries of a gradient on the CPU are known, and all zero."""

@@ -21,7 +21,7 @@ class Allocations:
 
     def __init__(self, table: TensorTable, readable: Readable) -> None:
         self._table, self._readable = table, readable
-        self._unwritten = Unwritten()
+        self.unwritten = Unwritten()
 
     def follow(
         self, call: Call, numbers: Sequence[int], written: Sequence[int], outputs: Sequence[Any], results: Sequence[int]
@@ -30,7 +30,7 @@ class Allocations:
         if call.rule.operator.is_a(Trait.ALLOCATING):
             for tensor, number in zip(outputs, results, strict=True):
                 self._allocated(tensor, number, known=number in numbers)
-        elif self._unwritten:
+        elif self.unwritten:
             for place in written:
                 self._wrote(call, place, self._table.memory_of(numbers[place]))
 
@@ -38,17 +38,17 @@ class Allocations:
         """Note tensors that were written unobserved."""
         for number, tensor in zip(numbers, tensors, strict=True):
             memory = self._table.memory_of(number)
-            if memory is not None and memory in self._unwritten:
-                self._unwritten.wrote(memory, _span(tensor), version_of(tensor))
+            if memory is not None and memory in self.unwritten:
+                self.unwritten.wrote(memory, _span(tensor), version_of(tensor))
 
     def hides(self, number: int, tensor: Any) -> bool:
         """Whether values of a tensor must not be read."""
-        if not self._unwritten:
+        if not self.unwritten:
             return False
         memory = self._table.memory_of(number)
-        if memory is None or memory not in self._unwritten:
+        if memory is None or memory not in self.unwritten:
             return False
-        return self._unwritten.hides(memory, _span(tensor), version_of(tensor))
+        return self.unwritten.hides(memory, _span(tensor), version_of(tensor))
 
     def _allocated(self, tensor: Any, number: int, *, known: bool) -> None:
         """Note memory that was allocated; an existing tensor may just have grown."""
@@ -61,17 +61,17 @@ class Allocations:
             reraise_from_handler(failure)
             return
         if memory is not None:
-            self._unwritten.allocated(memory, owner, _span(tensor), version_of(tensor))
+            self.unwritten.allocated(memory, owner, _span(tensor), version_of(tensor))
 
     def _wrote(self, call: Call, place: int, memory: int | None) -> None:
         """Note a write."""
-        if memory is None or memory not in self._unwritten:
+        if memory is None or memory not in self.unwritten:
             return
         tensor, index = call.inputs[place], self._index(call, place)
         try:
-            self._unwritten.wrote(memory, _span(tensor), version_of(tensor), index)
+            self.unwritten.wrote(memory, _span(tensor), version_of(tensor), index)
         except (IndexError, TypeError):  # an index that NumPy does not know
-            self._unwritten.wrote(memory, _span(tensor), version_of(tensor), None)
+            self.unwritten.wrote(memory, _span(tensor), version_of(tensor), None)
 
     def _index(self, call: Call, place: int) -> Any:
         """Return the index at which a call wrote in a tensor: () for everywhere, None if unknown."""

@@ -145,19 +145,16 @@ class GradientFigures:
 
         def take(key: int, place: Place | None, gradient: Any) -> None:
             try:
-                address = 0 if place is None else address_of(gradient, place.size)
-                if place is None or not address:
-                    add(key, gradient)
-                    return
-                length, product = place.length, place.product
-                if length <= QUICK:
-                    squares = product(length, address, 1, address, 1)
-                else:
-                    squares = products.sum_of_squares(product, address, length, place.dtype.itemsize)
-                if LEAST < squares < MOST:
-                    note((key, squares, length))
-                else:
-                    add(key, gradient)
+                if place is not None and (address := address_of(gradient, place.size)):
+                    length, product = place.length, place.product
+                    if length <= QUICK:
+                        squares = product(length, address, 1, address, 1)
+                    else:
+                        squares = products.sum_of_squares(product, address, length, place.dtype.itemsize)
+                    if LEAST < squares < MOST:
+                        note((key, squares, length))
+                        return
+                add(key, gradient)
             except Exception as problem:
                 note_problem(problem)
 

@@ -143,6 +143,16 @@ class Latest:
     def __init__(self) -> None:
         self._passings = LatestPassings()
         self._looking: list[Looking] = []
+        self._kinds: list[str] = []
+        """The column of which the leaves were picked last; steps alike share it."""
+        self._leaves: list[int] = []
+
+    def leaves(self, snapshot: Graph) -> list[int]:
+        """Return the rows of a graph's leaves."""
+        if snapshot.kind is not self._kinds:
+            self._kinds = snapshot.kind
+            self._leaves = [row for row, kind in enumerate(self._kinds) if kind == "leaf"]
+        return self._leaves
 
     def read(self, order: list[Node], snapshot: Graph, loud: Collection[int]) -> Looking:
         """Return what is measured in a graph."""

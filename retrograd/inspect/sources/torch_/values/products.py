@@ -1,4 +1,4 @@
-"""Sums of squares of memory by address, from the BLAS function that ``np.vdot`` uses, equal to the bit.
+"""Sums of squares of memory by address, from the BLAS function that ``np.vdot`` uses, equal to the bit; and ranges.
 
 Between two kernels of PyTorch nothing of NumPy is in the processor's caches: making an array, multiplying it and
 converting the result take three times as long there as BLAS called by address.
@@ -7,12 +7,14 @@ converting the result take three times as long there as BLAS called by address.
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from ...array_values import Array
+from ...array_values import AT_ONCE, FEW, ONES, SAFE, Array
 
 Product = Callable[[int, int, int, int, int], float]
 """Takes the length; then for each of two vectors its address and stride."""
@@ -70,3 +72,32 @@ def _by_arrays(dtype: str) -> Product:
 
 PRODUCTS: dict[str, Product] = {dtype: _product(dtype) for dtype in _REAL}
 """By dtype."""
+
+
+RangeReader = Callable[[int], tuple[float, float, float] | None]
+"""Returns minimum, maximum and sum of the entries at an address; None if they are not ordinary."""
+
+
+def range_reader(size: int, dtype: np.dtype[Any]) -> RangeReader | None:
+    """Return what reads so many bytes of single or double precision at once; None for none, or for too many."""
+    length = size // dtype.itemsize
+    at: Callable[[int], Any] = (ctypes.c_char * size).from_address
+    if not 0 < length <= AT_ONCE:
+        return None
+    if length <= FEW:
+        unpack = struct.Struct(f"{length}{dtype.char}").unpack_from
+
+        def read_few(address: int) -> tuple[float, float, float] | None:
+            entries = unpack(at(address))
+            total = sum(entries)
+            return (min(entries), max(entries), total) if isfinite(total) else None
+
+        return read_few
+    ones, most, row_of = ONES[dtype.char][length], SAFE / length, np.ndarray
+
+    def read(address: int) -> tuple[float, float, float] | None:
+        row: Array = row_of(length, dtype, at(address))
+        low, high = row.item(row.argmin()), row.item(row.argmax())
+        return (low, high, row.dot(ones).item()) if -most < low and high < most else None
+
+    return read

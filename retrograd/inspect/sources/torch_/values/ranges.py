@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....operators import Trait
 from ....recording.tensor_table import TensorTable
-from ...array_values import FEW, Array, few_range_and_sum, is_finite, range_and_sum, row_range_and_sum
+from ...array_values import Array, is_finite, range_and_sum
 from ..calls.calls import Call, version_of
 from ..calls.rules import Rule
 from .far import FarValues
 from .values import Readable
 
-_SAME = frozenset({Trait.VIEW, Trait.COPY})
-_OTHER = frozenset({Trait.INDEXING, Trait.EXPANDING, Trait.WRITING})
-"""Traits of calls that may not return every entry of their first argument once."""
 _MOST = 256
 """Tensors whose statistics are cached."""
 
@@ -57,21 +53,23 @@ class Ranges:
         self._known.clear()
         self.far.wrote(written)
 
-    def of(self, call: Call, tensor: Any, number: int, first: int | None) -> tuple[Figures, Array | None]:
+    def of(
+        self, call: Call, tensor: Any, number: int, first: int | None, *, near: bool = False
+    ) -> tuple[Figures, Array | None]:
         """Return the statistics of a result, and the array they were read from if it may be needed.
 
-        ``first`` is the number of the call's first tensor.  The array must only be read while the call is handled.
+        ``first`` is the number of the call's first tensor, ``near`` as for ``quick_range``.  The array must only be
+        read while the call is handled.
         """
-        does = call.rule.operator
-        if does.traits & _SAME and does.traits.isdisjoint(_OTHER) and first in self._known:
+        if call.rule.rearranges and first in self._known:
             version, entries, dtype, figures = self._known[first]
             if (version, entries, dtype) == (call.versions[0], tensor.numel(), tensor.dtype):
-                return self._note(number, tensor, entries, dtype, figures), None
-        found = self.readable.in_one_piece(tensor) if does.flat is None else None
-        quick = None if found is None else self._quick(*found)
-        if found is not None and quick is not None:
-            entries = found[1] // found[2].itemsize
-            return self._note(number, tensor, entries, tensor.dtype, (*quick[0], quick[1])), None
+                self.keep(number, tensor, figures)
+                return figures, None
+        quick = self.readable.quick_range(tensor, near=near) if call.rule.operator.flat is None else None
+        if quick is not None:
+            self.keep(number, tensor, quick)
+            return quick, None
         array = self.readable.array(tensor)
         if array is None and type(tensor) not in self.readable.plain and tensor.is_floating_point() and tensor.numel():
             self.missed("values", f"of class {type(tensor).__name__}")
@@ -80,14 +78,8 @@ class Ranges:
             return ((None, None, total) if array is not None else self._bad_parts(tensor)), array
         figures = (*limits, total)
         if is_finite(limits):
-            self._note(number, tensor, tensor.numel(), tensor.dtype, figures)
+            self.keep(number, tensor, figures)
         return figures, array
-
-    def _quick(self, pointer: int, size: int, dtype: Any) -> tuple[tuple[float, float], float] | None:
-        """Return range and sum of contiguous ordinary numbers, None if they need a closer look."""
-        if 0 < size <= FEW * dtype.itemsize:
-            return few_range_and_sum(self.readable.few(pointer, size, dtype))
-        return row_range_and_sum(self.readable.row(pointer, size, dtype)) if size else None
 
     def _bad_parts(self, tensor: Any) -> Figures:
         """Return the facts about complex numbers: whether they are not finite."""
@@ -103,10 +95,9 @@ class Ranges:
             return ((None, None, total) if array is not None else NOT_READ), array
         return (*limits, total), array
 
-    def _note(self, number: int, tensor: Any, entries: int, dtype: Any, figures: Figures) -> Figures:
-        """Cache the statistics of a tensor, unless they may change unseen, and return them."""
+    def keep(self, number: int, tensor: Any, figures: Figures) -> None:
+        """Cache the statistics of a tensor, unless they may change unseen."""
         if not self._shared:
             if len(self._known) >= _MOST:
                 self._known.clear()
-            self._known[number] = (version_of(tensor), entries, dtype, figures)
-        return figures
+            self._known[number] = (version_of(tensor), tensor.numel(), tensor.dtype, figures)

@@ -6,7 +6,6 @@ Memory is read by its address, since ``Tensor.numpy()`` would make the storage i
 from __future__ import annotations
 
 import ctypes
-import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +17,11 @@ from ...array_values import Array, unrepeated
 from ...sparse_entries import summed
 from ..library import LIBRARY
 from ..private import private
+from .products import RangeReader, range_reader
 
 _EAGER = frozenset({"cuda", "xpu", "mps", "mtia", "hpu"})
 """Devices whose kernels run when they are called, as those of a device that a program adds to PyTorch do."""
+_UNKNOWN: Any = object()
 _ENTRIES: dict[Any, Any] = {np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}
 
 
@@ -54,7 +55,8 @@ class Readable:
         self._telling: dict[Any, bool] = {}
         self._sizes: BoundedDict[tuple[Any, Any], int] = BoundedDict(10_000)
         self._types: BoundedDict[int, Any] = BoundedDict(10_000)
-        self._unpackers: dict[tuple[int, str], Callable[[Any], tuple[float, ...]]] = {}
+        self._readers: BoundedDict[tuple[Any, int], RangeReader | None] = BoundedDict(10_000)
+        """By dtype and bytes."""
 
     def now(self) -> bool:
         """Whether anything may be read at this moment."""
@@ -136,40 +138,42 @@ class Readable:
 
         return address_of
 
-    def in_one_piece(self, tensor: Any) -> tuple[int, int, np.dtype[Any]] | None:
-        """Return address, bytes and dtype of a plain contiguous tensor, with few checks.
+    def quick_range(self, tensor: Any, *, near: bool) -> tuple[float, float, float] | None:
+        """Return minimum, maximum and sum of a plain contiguous tensor of ordinary numbers, with few checks.
 
-        None for any other tensor.
+        None for any other tensor.  ``near`` says that it is known to be strided, on the CPU, and to fill its memory.
         """
         try:
-            dtype = self.wide.get(tensor.dtype)
+            read = self._readers.get((tensor.dtype, tensor.nbytes), _UNKNOWN)
+            if read is _UNKNOWN:
+                read = self._reader(tensor.dtype, tensor.nbytes)
             if (
-                dtype is None
-                or type(tensor) not in self.plain
-                or tensor.layout is not self.strided
+                read is None
+                or not (near or self._begins_here(tensor))
                 or not (tensor.is_contiguous() or self.size_in_one_piece(tensor))
-                or tensor.storage_offset()
-                or not tensor.is_cpu
                 or tensor.is_neg()
             ):
                 return None
             pointer = tensor.data_ptr()
-            return (pointer, tensor.nbytes, dtype) if pointer else None
+            return read(pointer) if pointer else None
         except Exception as failure:
             reraise_from_handler(failure)
             return None
 
-    def row(self, pointer: int, size: int, dtype: np.dtype[Any]) -> Array:
-        """Return memory of so many bytes as a row of entries."""
-        return np.ndarray(size // dtype.itemsize, dtype, self._bytes(size).from_address(pointer))
+    def _begins_here(self, tensor: Any) -> bool:
+        """Whether a tensor is a plain strided one at the beginning of its memory, on the CPU."""
+        return (
+            type(tensor) in self.plain
+            and tensor.layout is self.strided
+            and not tensor.storage_offset()
+            and tensor.is_cpu
+        )
 
-    def few(self, pointer: int, size: int, dtype: np.dtype[Any]) -> tuple[float, ...]:
-        """Return the same as plain numbers."""
-        unpack = self._unpackers.get((size, dtype.char))
-        if unpack is None:
-            format_ = f"{size // dtype.itemsize}{dtype.char}"
-            unpack = self._unpackers[size, dtype.char] = struct.Struct(format_).unpack_from
-        return unpack(self._bytes(size).from_address(pointer))
+    def _reader(self, dtype: Any, size: int) -> RangeReader | None:
+        """Return what reads so many bytes of a dtype, None if that takes longer or is impossible; caches it."""
+        wide = self.wide.get(dtype)
+        found = self._readers[dtype, size] = None if wide is None else range_reader(size, wide)
+        return found
 
     def first_entry(self, tensor: Any) -> float:
         """Return the first entry of a plain tensor of single or double precision, but for its sign; 0 for others."""
@@ -243,6 +247,10 @@ class Readable:
         last = sum((length - 1) * stride for length, stride in zip(shape, strides, strict=True))
         memory = self._bytes((last + 1) * size).from_address(pointer)
         return np.ndarray(shape, dtype, memory, strides=tuple(stride * size for stride in strides))
+
+    def memory(self, pointer: int, size: int) -> Array:
+        """Return so many bytes of memory as an array."""
+        return np.frombuffer(self._bytes(size).from_address(pointer), np.uint8)
 
     def _bytes(self, size: int) -> Any:
         """Return the type of that many bytes."""

@@ -32,6 +32,7 @@ def _mode_class() -> type:
     names = private()
     counter, is_compiling, jit_state = names.sequence_number, names.is_compiling, names.tracing_state
     caller, handler, tensor = Caller(), torch.overrides.handle_torch_function.__code__, torch.Tensor
+    of_c, of_python, begin, end = caller.of_c, caller.of_python, caller.begin, caller.end
 
     class OriginMode(torch.overrides.TorchFunctionMode):
         """Notes lines for one thread; passes every call on unchanged."""
@@ -50,14 +51,13 @@ def _mode_class() -> type:
             kwargs = kwargs or {}
             if is_compiling():  # as is_traced, but for each call
                 return func(*args, **kwargs)
-            before, call, came = counter(), None, PENDING
-            asked = caller.of_python if getframe(1).f_code is handler else caller.of_c
-            rule, run = asked(func, args, kwargs)
+            before, call, came, marks = counter(), None, PENDING, self.marks
+            rule, run = (of_python if getframe(1).f_code is handler else of_c)(func, args, kwargs)
             try:
-                if (rule is FACT and before == self.marks.end) or not self.active or jit_state() is not None:
+                if (rule is FACT and before == marks.end) or not self.active or jit_state() is not None:
                     return run[0](*run[1], **run[2])
                 if self.listeners and rule.kind != "ignored" and not self.inside.optimizer:
-                    call = caller.begin(rule, args, kwargs, self.marks, before)
+                    call = begin(rule, args, kwargs, marks, before)
                 func, args, kwargs = run
                 try:
                     came = func(*args, **kwargs)  # by no function of ours: programs may recurse deeply
@@ -68,14 +68,13 @@ def _mode_class() -> type:
                     raise
                 finally:
                     after = counter()
-                    if after != self.marks.end:
+                    if after != marks.end:
                         given = (*args, *kwargs.values()) if kwargs else args
-                        in_place = any(map(is_, given, repeat(came)))
-                        _note(self.marks, before, after, getframe(1), rule, in_place=in_place)
+                        _note(marks, before, after, getframe(1), rule, in_place=any(map(is_, given, repeat(came))))
                     if call is not None:
                         call.result = None if came is PENDING else came
-                        caller.end(call, getframe(1), after, self.listeners, self.inside)
-                    if not self.marks.muted and (after == before or type(came) is not tensor or self.severing.known):
+                        end(call, getframe(1), after, self.listeners, self.inside)
+                    if (after == before or type(came) is not tensor or self.severing.known) and not marks.muted:
                         _follow(self, rule, args, kwargs, came, before, getframe(1))
                     call = came = None
             except BaseException as error:
