@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from both_engines import differential, raises, warned
@@ -240,3 +241,19 @@ def test_ones_over_complex_zeros_and_resized_lines(torch: Any) -> Any:
     resize, lines = torch.nn.functional.interpolate, torch.arange(3.0).reshape(1, 1, 3)
     resized = [resize(lines.reshape(1, 1, 3, *[1] * n), scale_factor=(1.3, *[1.0] * n)) for n in (0, 1, 2)]
     return zero.reciprocal(), zero.rsqrt(), zero**-1, zero**-2, zero**-0.5, zero**0.5, resized
+
+
+@differential
+def test_sums_of_complex_numbers_in_a_real_dtype(torch: Any) -> Any:
+    """The imaginary part is dropped with PyTorch's warning, not with NumPy's; written places have PyTorch's nodes."""
+    z, kind = torch.tensor([1 + 1j, 2 - 1j]), torch.float64
+    makers = (torch.sum, lambda t, dtype: t.cumsum(0, dtype=dtype), torch.prod, torch.mean)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Casting complex values", UserWarning)
+        found = [make(z, dtype=kind) for make in makers]
+    names = []
+    for index, size in ((slice(-2, None), 2), (slice(0, 5), 2), (..., ()), ((), ())):
+        t = torch.ones(size, requires_grad=True) * 1
+        t[index] = 2.0
+        names.append(t.grad_fn.name())
+    return found, names

@@ -10,6 +10,7 @@ from ...core.absent import AbsentMemory
 from ...core.base import TensorBase
 from ...core.dtypes import scalar_name, to_numpy_dtype
 from ...core.registry import COMPOSITES, F
+from ...deprecations import discourage
 from ...kernels.halves import dtype_of_sums
 from ...kernels.sums import column_sum, summed, sums_along
 from ...rules.by_number import over
@@ -73,6 +74,14 @@ def spread(g: Any, sizes: Any, dim: Any, keepdim: bool) -> Any:
     return F.expand(unsqueezed(g, sizes, dim, keepdim), tuple(sizes))
 
 
+def held_by(self: Any, kind: Any) -> Any:
+    """What a dtype takes of numbers: their real part if it is a real one; warns, as PyTorch does."""
+    if self.dtype.kind != "c" or kind.kind in "cb":
+        return self
+    discourage("complex to real")
+    return self.real
+
+
 def _sum_dtype(self: Any, dtype: Any) -> Any:
     if dtype is not None:
         return to_numpy_dtype(dtype)
@@ -82,7 +91,8 @@ def _sum_dtype(self: Any, dtype: Any) -> Any:
 
 def _sum(self: Any, dtype: Any = None) -> Any:
     """Sum of all elements."""
-    return summed(self, dtype=_sum_dtype(self, dtype))
+    kind = _sum_dtype(self, dtype)
+    return summed(held_by(self, kind), dtype=kind)
 
 
 def _sum_dim(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -92,7 +102,8 @@ def _sum_dim(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = Non
             return column_sum(self, keepdim)
         if axes == (1,) and keepdim:
             return sums_along(self, 1)
-    return summed(self, axes, keepdim, _sum_dtype(self, dtype))
+    kind = _sum_dtype(self, dtype)
+    return summed(held_by(self, kind), axes, keepdim, kind)
 
 
 linear("sum", _sum, self=lambda g, self_sizes: F.expand(g, tuple(self_sizes)))
@@ -123,7 +134,7 @@ def mean_of(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
             )
         )
     precise = dtype_of_sums(kind)
-    total = summed(self, None if dim is None else axes_of(dim, self.ndim), keepdim, precise)
+    total = summed(held_by(self, kind), None if dim is None else axes_of(dim, self.ndim), keepdim, precise)
     return (total / precise.type(count_of(self.shape, dim))).astype(kind)
 
 

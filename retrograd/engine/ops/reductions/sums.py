@@ -15,7 +15,7 @@ from ...kernels.sums import summed
 from ...table.rows import function, linear, nondifferentiable, underivable
 from ..pointwise.arithmetic import conj, raw
 from ..pointwise.parts import is_complex
-from .reduce import axes_of, refuse_complex, spread, unsqueezed
+from .reduce import axes_of, held_by, refuse_complex, spread, unsqueezed
 
 # Products of elements, along a dimension or of all.
 
@@ -33,13 +33,15 @@ def accumulation_dtype(self: Any, dtype: Any) -> Any:
 
 
 def _prod(self: Any, dtype: Any = None) -> Any:
-    return np.multiply.reduce(self, axis=None, dtype=accumulation_dtype(self, dtype))
+    kind = accumulation_dtype(self, dtype)
+    return np.multiply.reduce(held_by(self, kind), axis=None, dtype=kind)
 
 
 def _prod_dim(self: Any, dim: int, keepdim: bool = False, dtype: Any = None) -> Any:
     axes = axes_of(dim, self.ndim)
     multiply: Any = np.multiply
-    return multiply.reduce(self, axis=axes, dtype=accumulation_dtype(self, dtype), keepdims=keepdim)
+    kind = accumulation_dtype(self, dtype)
+    return multiply.reduce(held_by(self, kind), axis=axes, dtype=kind, keepdims=keepdim)
 
 
 def product_of_others(self: Any, dim: int) -> Any:
@@ -102,6 +104,7 @@ def _accumulated(name: str, accumulate: Any) -> Any:
         kind = accumulation_dtype(self, dtype)
         if kind.kind == "b":
             raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+        self = held_by(self, kind)
         if not self.ndim:
             return np.array(self, dtype=kind)
         if kind.char == "e":

@@ -241,10 +241,9 @@ def setitem(self: Any, index: Any, value: Any) -> None:
         call_inplace(OPS["_index_put"], (view, where, value, False), {})
         return
     target = self if _is_whole(self, parts) else _basic(self, parts)
-    if isinstance(value, TensorBase):
-        _write_tensor(target, value)
-    else:
-        _fill_place(target, wrap(quietly(np.array, (value, self._sig.numpy))))
+    if not isinstance(value, TensorBase):
+        value = wrap(quietly(np.array, (value, self._sig.numpy)))
+    _write_tensor(target, value)
 
 
 def _written_number(value: Any, numpy: Any) -> Any:
@@ -276,8 +275,8 @@ def _is_whole(t: Any, parts: Any) -> bool:
     if len(kept) > t.ndim or not all(isinstance(p, slice) for p in kept):
         return False
     at = next((i for i, p in enumerate(parts) if p is Ellipsis), len(kept))
-    sizes = [*t.shape[:at], *t.shape[t.ndim - (len(kept) - at) :]]
-    return all(p.indices(n) == (0, n, 1) for p, n in zip(kept, sizes, strict=True))
+    dims = [*range(at), *range(t.ndim - (len(kept) - at), t.ndim)]
+    return all(_takes_all(p, t, dim) for p, dim in zip(kept, dims, strict=True))
 
 
 def _write_tensor(target: Any, value: Any) -> None:
