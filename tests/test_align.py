@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from recording_samples import HOSTILE, chain, diamond, graph, hostile
 
 from retrograd.inspect.graphs.align import align
-from retrograd.inspect.graphs.graph import EDGE_COLUMNS, NODE_COLUMNS, Graph
+from retrograd.inspect.graphs.graph import EDGE_COLUMNS, NODE_COLUMNS, Cut, Graph
 from retrograd.inspect.graphs.graph_diff import Change, diff_graphs
 
 
@@ -84,6 +84,20 @@ def test_any_two_graphs(before: Graph, after: Graph) -> None:
     assert found.same + sum(node.changed for node in found.nodes) + len(found.of("removed")) == len(before)
     assert found.same + sum(node.changed for node in found.nodes) + len(found.of("added")) == len(after)
     assert len(found.union()[0]) == len(after) + len(found.of("removed"))
+
+
+def test_both_sides_in_one_graph_keep_modules_and_cuts() -> None:
+    """Classes of modules come from both sides; a cut that only one side has says so, one that both have does not."""
+    before, after = chain(6), without(chain(6), 3)
+    before.classes, after.classes = {"net": "Net", "net/old": "Linear"}, {"net": "Net"}
+    before.cuts = [Cut(1, "detach", None, -1), Cut(2, "no_grad", None, 4)]
+    after.cuts = [Cut(1, "detach", None, -1), Cut(2, "item", None, -1)]
+    union, _ = diff_graphs(before, after).union()
+
+    assert union.classes == before.classes
+    assert sorted(cut.word for cut in union.cuts) == ["detach", "item (added)", "no_grad (removed)"]
+    (gone,) = (cut for cut in union.cuts if cut.word.startswith("no_grad"))
+    assert (union.shape[gone.origin], gone.origin) == (before.shape[4], 3)
 
 
 @pytest.mark.parametrize("node", [0, 1, 17, 38, 39])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..program.places import SourceLine
 from .align import align, plain_name
 from .columns import Plain, nonfinite_word
-from .graph import EDGE_COLUMNS, NODE_COLUMNS, SAMPLED, Graph
+from .graph import EDGE_COLUMNS, NODE_COLUMNS, SAMPLED, Cut, Graph
 
 TOLERANCE = 1e-5
 """Relative difference up to which two statistics count as equal."""
@@ -151,7 +151,8 @@ class GraphDiff:
         gone = [node for node, other in enumerate(self.match) if other is None]
         places = {node: len(self.after) + row for row, node in enumerate(gone)}
         places.update((node, other) for node, other in enumerate(self.match) if other is not None)
-        union = Graph(engine=self.after.engine or self.before.engine, label=self.headline())
+        classes, cuts = {**self.before.classes, **self.after.classes}, self._cuts(places)
+        union = Graph(self.after.engine or self.before.engine, label=self.headline(), classes=classes, cuts=cuts)
         for column in NODE_COLUMNS:
             ours = getattr(self.before, column)
             setattr(union, column, [*getattr(self.after, column), *(ours[node] for node in gone)])
@@ -172,6 +173,18 @@ class GraphDiff:
             setattr(union, column, list(values))
         union.roots, union.root_names = list(self.after.roots), list(self.after.root_names)
         return union, found
+
+    def _cuts(self, places: dict[int, int]) -> list[Cut]:
+        """Return where either side has values without gradients; what only one has says so."""
+        places = {-1: -1, **places}
+        was = {(places[cut.node], cut.word, places[cut.origin]): cut for cut in self.before.cuts}
+        now = {(cut.node, cut.word, cut.origin): cut for cut in self.after.cuts}
+        found = []
+        for (node, word, origin), cut in (was | now).items():
+            key = node, word, origin
+            one_sided = "" if key in was and key in now else " (added)" if key in now else " (removed)"
+            found.append(Cut(node, word + one_sided, cut.source, origin))
+        return found
 
     def headline(self) -> str:
         """Return ``1 other operator · 2 added · 41 the same``, the most significant first."""
