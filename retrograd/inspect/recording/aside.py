@@ -38,6 +38,11 @@ class Asides:
         }
         """Graph -> the event with which its backward pass began."""
 
+    @property
+    def known(self) -> bool:
+        """Whether the recording has what is needed."""
+        return bool(self._passes)
+
     def beside(self, number: int, graph: Graph) -> Graph:
         """Return a graph of the recording with what its calls took that has no gradient; itself if that is unknown."""
         end = self._passes.get(number)

@@ -173,6 +173,7 @@ function describeGraph() {
   details.append(make("h2", data.steps[step].label || "Backward graph"), quiet(data.steps[step].headline));
   data.findings.forEach((finding) => details.append(findingCard(finding)));
   if (!graph.forward) details.append(quiet("The forward pass was not recorded, so lines show the direction of gradients only."));
+  else if (!data.calls) details.append(quiet("Inputs, frozen parameters and what was cut off are drawn of a recording of level full."));
   const hint = quiet("Choose a card for its operator, tensors, source lines and neighbours; open a box with a double click. Press ? for all keys.");
   hint.classList.add("hint");
   details.append(hint);

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...garbage import collector_paused
-from ...graphs.graph import Graph
+from ...graphs.graph import FORWARD_ONLY, Graph
 from ...graphs.passes import with_usual_times
 from ...recording.aside import Asides
 from ...recording.events import Recording
@@ -120,6 +120,7 @@ def _data(recording: Recording, numbers: list[int], title: str, options: RenderO
             "title": title,
             "start": len(steps) - 1 if options.step == "last" else 0,
             "view": options.view or "both",
+            "calls": asides.known or bool(recording.graphs and recording.graphs[-1].label == FORWARD_ONLY),
             "launched": bool(launched_on(recording)),
             "colorBy": measure_name(options.color_by or ""),
             "legend": {"words": legend.WORDS, "tips": legend.TIPS, "result": legend.RESULT},
