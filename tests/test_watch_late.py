@@ -203,6 +203,36 @@ def test_frozen_parameters_are_noted(capfd: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["torch", "retrograd"])
+def test_units_that_die_one_by_one(name: str, capfd: Any) -> None:
+    """They are named when they have been dead for 200 steps; weights that are pruned as slowly are meant to be zero."""
+    torch = engine(name)
+
+    def dies(step: int, net: Any, sgd: Any, x: Any, y: Any) -> None:
+        if step > BEGIN and step % 15 == 0:
+            net[0].bias.detach()[min((step - BEGIN) // 15, 9)].sub_(100.0)
+
+    def pruned(step: int, net: Any, sgd: Any, x: Any, y: Any) -> None:
+        kept = torch.ones(12, 1)
+        kept[: min(max(step - BEGIN, 0) // 15, 9)] = 0.0
+        net[0].weight.detach().mul_(kept)
+        if step == 1:
+            net[0].bias.requires_grad_(False)
+            net[2].weight.requires_grad_(False)
+            net[0].weight.register_hook(lambda grad: grad * (net[0].weight.detach() != 0))
+
+    with watch() as wrong:
+        fit(torch, BEGIN + 400, at=dies)
+    with watch() as right:
+        fit(torch, BEGIN + 400, at=pruned)
+
+    (told,) = wrong.happened
+    assert told["trigger"] == "zeros"
+    assert "units have died" in told["text"]
+    assert BEGIN + 200 < told["step"] < BEGIN + 380
+    assert [one for one in right.happened if one["kind"] == "trigger"] == []
+
+
+@pytest.mark.parametrize("name", ["torch", "retrograd"])
 def test_slow_growth_is_told_before_it_overflows(name: str, capfd: Any) -> None:
     """A score without bound grows by a few percent a step, and its median with it; one that is bounded ends."""
     torch = engine(name)

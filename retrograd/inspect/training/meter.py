@@ -29,6 +29,8 @@ from .names import Trained, held_by, names_of
 from .replay import Before, Place
 from .triggers import KEPT
 
+_MOST_ENTRIES = 10_000_000
+"""Entries of a parameter that are looked at one by one, at most."""
 _COUNTED = 20
 """Steps after which the nodes of the graph are counted again."""
 
@@ -271,6 +273,14 @@ class Meter:
         known = self._optimizers[id(optimizer)]
         return known.names, self.row[known.places]
 
+    def entries(self, optimizer: Any, place: int) -> tuple[Array, Array] | None:
+        """Return which entries of a parameter's gradient, and of itself, are not zero; None if it has no gradient."""
+        one = self._optimizers[id(optimizer)].parameters[place]
+        if one.grad is None or one.numel() > _MOST_ENTRIES:
+            return None
+        with self._engine.own_work():
+            return self._engine.nonzero(one.grad), self._engine.nonzero(one)
+
     def trained(self, optimizer: Any) -> Array:
         """Return which of an optimizer's parameters require a gradient."""
         return np.array([one.requires_grad for one in self._optimizers[id(optimizer)].parameters], bool)
@@ -290,9 +300,6 @@ class Meter:
 
     def scheduled(self, scheduler: Any, optimizer: Any, frame: FrameType | None) -> None:
         """A scheduler is made for an optimizer."""
-        self._safely(self._scheduled, scheduler, optimizer, frame)
-
-    def _scheduled(self, scheduler: Any, optimizer: Any, frame: FrameType | None) -> None:
         made = f"{type(scheduler).__name__}, made{at(source_line(frame))}"
         self._schedulers[id(optimizer)] = (weakref.ref(optimizer), made)
 

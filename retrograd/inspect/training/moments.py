@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +53,8 @@ class Moment:
     """Nodes of the graph behind the loss, as counted last."""
     kept: str
     """Name of what keeps the graphs of the losses of all steps since long ago, if they are kept."""
+    entries: Callable[[int], tuple[Array, Array] | None]
+    """Returns, for the place of a parameter, which entries of its gradient and of itself are not zero, if known."""
     trained: Array
     """Whether each parameter requires a gradient."""
     left_out: bool
@@ -82,6 +85,10 @@ class Usual:
         """Median norm of each gradient."""
         self.share = np.full(parameters, np.nan, np.float32)
         """Median share of its entries that are zero."""
+        self.least_share = self.share
+        """Least such median so far."""
+        self.alive: dict[int, tuple[int, Array]] = {}
+        """Place of a parameter -> for how many steps, and which of its entries had a gradient in any of these."""
         self.loss = self.second = np.nan
         self.ever = np.zeros(parameters, np.float32)
         """Greatest finite norm that each gradient ever had,"""
@@ -117,7 +124,8 @@ class Usual:
         """Make room for parameters that an optimizer was given in the middle of the training."""
         blank = np.full((_USUAL, more), np.nan, np.float32)
         self._norms, self._shares = (np.hstack([one, blank]) for one in (self._norms, self._shares))
-        self.norm, self.share = (np.append(one, blank[0]) for one in (self.norm, self.share))
+        found = (np.append(one, blank[0]) for one in (self.norm, self.share, self.least_share))
+        self.norm, self.share, self.least_share = found
         self.had, self.ever = (np.append(one, np.zeros(more, one.dtype)) for one in (self.had, self.ever))
         for one in (self.high, self.idle, self.zeros, self.sparse, self.rates):
             one.widen(more)
@@ -165,6 +173,7 @@ class Usual:
             known = min(self.seen, _USUAL)
             with np.errstate(all="ignore"):
                 self.norm, self.share = _median(self._norms[:known]), _median(self._shares[:known])
+                self.least_share = np.fmin(self.least_share, self.share)
                 self.loss, self.second = (float(_median(one[:known, None])[0]) for one in (self._losses, self._seconds))
 
 

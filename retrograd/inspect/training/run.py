@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -312,9 +313,9 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
         usual = self._usual_of(optimizer, names)
         value = meter.value
         moment = Moment(
-            meter.step, value("loss"), meter.exact, names, figures, value("rate"),
-            meter.rates(optimizer), meter.set_by(optimizer), value("scale"), value("seconds"),
-            value("memory"), value("nodes"), meter.graphs.name, meter.trained(optimizer), meter.left_out, usual,
+            meter.step, value("loss"), meter.exact, names, figures, value("rate"), meter.rates(optimizer),
+            meter.set_by(optimizer), value("scale"), value("seconds"), value("memory"), value("nodes"),
+            meter.graphs.name, partial(meter.entries, optimizer), meter.trained(optimizer), meter.left_out, usual,
         )  # fmt: skip
         if turned := usual.turned(moment):
             self._happen("note", turned)

@@ -105,12 +105,44 @@ def zeros(moment: Moment, steps: int = 5) -> str | None:
     if (gone & (usual.norm > 0)).any():
         return f"the gradient of {moment.named(gone & (usual.norm > 0))} is zero"
     if not fewer.any():
-        return None
+        return _dying(moment)
     place = int(np.argmax(fewer))
     now, before = moment.figures[3][place], usual.share[place]
     return f"{now:.0%} of the gradient of {moment.names[place]} is zero, usually {before:.0%}"
 
 
+def _dying(moment: Moment) -> str | None:
+    """Units die slowly: many entries of a weight have had no gradient in any of many steps, and had one before.
+
+    Entries that are zero themselves were pruned; where only some samples give a gradient, none is without for long.
+    """
+    usual = moment.usual
+    with np.errstate(invalid="ignore"):
+        so = usual.share > usual.least_share + _DEAD
+    usual.alive = {place: known for place, known in usual.alive.items() if so[place]}
+    for place in np.flatnonzero(so)[:_MOST_DYING]:
+        found = moment.entries(place)
+        if found is None:
+            continue
+        there, weights = found
+        steps, alive = usual.alive.get(place, (0, there))
+        usual.alive[place] = (steps + 1, alive | there)
+        if steps + 1 < _DYING:
+            continue
+        del usual.alive[place]
+        dead = float((weights & ~alive & ~there).mean())
+        if dead > usual.least_share[place] + _DEAD:
+            before = f"{usual.least_share[place]:.0%} at least in the steps before"
+            return f"{dead:.0%} of {moment.names[place]} got no gradient in {_DYING} steps, {before}: units have died"
+    return None
+
+
+_DEAD = 0.3
+"""Share of a weight's entries that must have died slowly,"""
+_DYING = 200
+"""steps in which they get no gradient,"""
+_MOST_DYING = 4
+"""and weights in which that is looked for at a time."""
 _MORE_ZEROS = 0.5
 """Share of a gradient's entries that become zero at once where units have died."""
 

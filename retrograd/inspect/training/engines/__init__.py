@@ -162,6 +162,9 @@ class Engine(Protocol):
     def copy(self, tensor: Any) -> Any:
         """Return a copy of a tensor, for ``write``."""
 
+    def nonzero(self, tensor: Any) -> Array:
+        """Return which entries of a tensor are not zero."""
+
     def write(self, tensor: Any, value: Any) -> None:
         """Write a value into a tensor of the program."""
 

@@ -89,6 +89,10 @@ class OwnEngine:
         """Return a copy of a tensor's values."""
         return _array(tensor).copy()
 
+    def nonzero(self, tensor: Any) -> Array:
+        """Return which entries of a tensor are not zero."""
+        return np.asarray(_array(tensor) != 0)
+
     def write(self, tensor: Any, value: Any) -> None:
         """Write values into a tensor."""
         np.copyto(_array(tensor), value)

@@ -185,6 +185,10 @@ class TorchEngine:
         """Return a copy of a tensor's values."""
         return tensor.detach().clone()
 
+    def nonzero(self, tensor: Any) -> Array:
+        """Return which entries of a tensor are not zero."""
+        return np.asarray((_plain(tensor.detach()) != 0).numpy(force=True))
+
     def write(self, tensor: Any, value: Any) -> None:
         """Write values into a tensor."""
         with LIBRARY.torch.no_grad():
