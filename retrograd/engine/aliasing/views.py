@@ -1,9 +1,4 @@
-"""The node that receives a tensor's gradient: that of a result, the accumulator of a leaf, the node of a view.
-
-A view keeps its root (``View.base``), the node valid at a certain version, and the steps that made it.  After a
-write to the shared storage the node is made anew from the root (``AsStridedBackward0``, or the original steps in
-view-replay mode).
-"""
+"""View relations: where gradients of views go, views made anew after writes, and what may be done to them."""
 
 from __future__ import annotations
 
@@ -12,17 +7,83 @@ from typing import Any
 
 from ...locks import reentrant_lock
 from .. import late
-from ..core.base import LAZY, CreationTag, TensorBase, View, wrap
+from ..core.base import LAZY, CreationTag, Meta, TensorBase, View, wrap
 from ..core.bits import bits_of
 from ..core.registry import OPS
-from ..nodes.node import NODE_CLASSES, GraphNode, Port
+from ..nodes.node import NODE_CLASSES, GraphNode, Port, edge_parts, edges_into, suffix_free
 from ..overriding.dispatch_classes import is_dispatching
 from ..switches.modes import enable_grad
 from ..switches.state import STATE
 from ..warning import warn
-from .retaining import move_retained
-from .strided import Geometry, element_strides, storage_offset
-from .view_rules import forbidden_view_message
+from .strided import Geometry, element_strides, root_array, storage_offset
+from .versions import storage_of
+
+# Error messages for refused writes to views, by creation tag.
+
+_ADVICE = {
+    CreationTag.NO_GRAD: (
+        " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+        "both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
+        "tracked) or both outside (if you want the inplace to be tracked)."
+    ),
+    CreationTag.INFERENCE: (
+        " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+        "both the view and the inplace either both inside the inference_mode block (if you don't want the inplace to "
+        "be tracked) or both outside (if you want the inplace to be tracked)."
+    ),
+    CreationTag.MULTI_OUTPUT: (
+        " This view is the output of a function that returns multiple views. Such functions do not allow the output "
+        "views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+    ),
+    CreationTag.IN_CUSTOM_FUNCTION: (
+        " This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+        "logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
+        "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+        "Function."
+    ),
+}
+_MODE_NAMES = {CreationTag.NO_GRAD: ("no_grad mode", "with grad mode enabled"),
+               CreationTag.INFERENCE: ("inference mode", "in normal mode")}  # fmt: skip
+
+
+def forbidden_view_message(view: View, what: str) -> str:
+    """Why a write to (or through the base of) this view is refused."""
+    origin = ""
+    if view.fn is not None:
+        node, nr = edge_parts(view.fn)
+        origin = f"Output {nr} of {suffix_free(type(node).__name__)} is a view"
+    if view.tag in _MODE_NAMES or view.fn is None:
+        mode, when = _MODE_NAMES.get(view.tag, _MODE_NAMES[CreationTag.NO_GRAD])
+        prefix = f"{origin} of a view which was created in {mode}" if origin else f"A view was created in {mode}"
+        text = f"{prefix} and {what} modified inplace {when}."
+    else:
+        text = f"{origin} and {what} modified inplace."
+    return text + _ADVICE[view.tag]
+
+
+# `retain_grad`: which node stores a tensor's gradient, also after the tensor was written.
+
+
+def move_retained(t: TensorBase, old: Any, new: Any) -> None:
+    """``retain_grad`` follows the newest value of a tensor."""
+    if old is not None and old is not LAZY:
+        node, nr = edge_parts(old)
+        if node._extra is not None and node._extra.retained is not None:
+            node._extra.retained.pop(nr, None)
+    if new is not None:
+        retain_on(t, new)
+
+
+def retain_on(t: TensorBase, edge: Any) -> None:
+    """Ask the node at ``edge`` to store the gradient of ``t`` (held weakly) in ``t.grad``."""
+    node, nr = edge_parts(edge)
+    extra = node.need_extra()
+    if extra.retained is None:
+        extra.retained = {}
+    extra.retained[nr] = weakref.ref(t)
+
+
+# The node that receives a tensor's gradient: that of a result, the accumulator of a leaf, the node of a view.
 
 HOLE = object()
 """Stands for the tensor in the recorded arguments of a view step."""
@@ -193,3 +254,45 @@ def has_geometry_of_base(t: TensorBase, candidate: TensorBase) -> bool:
 
 
 late.find_edge = gradient_edge
+
+
+# Turns results into views: each shares its base's version counter and stores the steps that recreate it.
+
+
+def make_views(views: list[Any], operand: TensorBase, node: Any, op: Any, args: tuple[Any, ...]) -> None:
+    """Make the results of ``op(*args)``, which share memory with ``operand``, views of the operand's root."""
+    storage = storage_of(operand)
+    whole = operand.need_meta()
+    if whole.inference:
+        _make_inference_views(views, operand, storage)
+        return
+    parent = whole.view
+    base, before = (operand, None) if parent is None else (parent.base, parent.chain)
+    tag, version = _creation_tag(parent, op), storage.version
+    given = tuple([HOLE if isinstance(a, TensorBase) else a for a in args])
+    edges = [None] * len(views) if node is None else edges_into(node)
+    for nr, t in enumerate(views):
+        t._fn, t._meta, view = LAZY, (meta := Meta()), View()
+        meta.storage, meta.view = storage, view
+        view.base, view.fn, view.version, view.tag = base, edges[nr], version, tag
+        view.before, view.op, view.args, view.nr = before, op, given, nr
+
+
+def _make_inference_views(views: list[Any], operand: TensorBase, storage: Any) -> None:
+    """Views in memory only: inference tensors know nothing of bases."""
+    root_array(operand)
+    for t in views:
+        meta = t.need_meta()
+        meta.storage = storage
+        meta.inference = True
+
+
+def _creation_tag(parent: View | None, op: Any) -> int:
+    inherited = parent.tag if parent is not None else CreationTag.DEFAULT
+    if inherited == CreationTag.INFERENCE:
+        return inherited
+    if STATE.inference:
+        return CreationTag.INFERENCE
+    if not STATE.grad_enabled:
+        return CreationTag.NO_GRAD
+    return CreationTag.MULTI_OUTPUT if op.outputs != 1 else inherited

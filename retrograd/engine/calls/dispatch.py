@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import late, observe
-from ..aliasing.new_views import make_views
+from ..aliasing.views import make_views
 from ..core import batches
 from ..core.base import CreationTag, TensorBase, are_plain, is_inference, wrap
 from ..core.bits import bits_of, mark, memory_of

@@ -11,8 +11,8 @@ from typing import Any
 
 from .. import observe
 from ..aliasing.versions import storage_of
+from ..core.argument_checks import number_operand
 from ..core.base import PLAIN_CLASSES
-from ..core.numbers_ import number_operand
 from ..switches import state
 from ..switches.quiet import QUIET, is_entered_elsewhere, quietly, run_quietly
 from ..switches.state import STATE

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..aliasing.retaining import move_retained
 from ..aliasing.strided import Geometry, zeros_like_layout
-from ..aliasing.views import gradient_edge, replay, view_edge
+from ..aliasing.views import gradient_edge, move_retained, replay, view_edge
 from ..core.base import TensorBase, wrap
 from ..core.bits import assign
 from ..execution.fit import is_expandable_to

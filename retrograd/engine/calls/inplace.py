@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from .. import observe
-from ..aliasing.overlapping import TOLERATED, check_operands, check_repeated, last_written
 from ..aliasing.strided import address, steps
 from ..aliasing.versions import share_storage, storage_of, version_of
 from ..aliasing.views import gradient_edge, replay, requires_grad
-from ..aliasing.write_rules import check_inplace
+from ..aliasing.write_rules import TOLERATED, check_inplace, check_operands, check_repeated, last_written
 from ..core import narrow
 from ..core.base import TensorBase, wrap
 from ..core.batches import check_write
 from ..core.bits import assign, bits_of
-from ..core.common_dtype import is_castable
-from ..core.dtypes import c_name, scalar_name
+from ..core.dtypes import c_name, is_castable, scalar_name
 from ..core.registry import F
 from ..execution.fit import is_expandable_to
 from ..forward_mode.forward_ad import (

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from .. import observe
-from ..aliasing.overlapping import check_operands, check_repeated, reads_apart
 from ..aliasing.views import requires_grad
-from ..aliasing.write_rules import check_inplace
+from ..aliasing.write_rules import check_inplace, check_operands, check_repeated, reads_apart
 from ..core.argument_checks import type_name_of
 from ..core.base import TensorBase, set_array
 from ..core.bits import assign
-from ..core.common_dtype import is_castable
-from ..core.dtypes import c_name, scalar_name
+from ..core.dtypes import c_name, is_castable, scalar_name
 from ..forward_mode.forward_ad import carries_tangent
 from ..return_types import named_alike
 from ..switches.state import STATE

@@ -12,10 +12,9 @@ from weakref import ref
 
 import numpy as np
 
-from ..core.argument_checks import type_name_of, type_names
+from ..core.argument_checks import check_width, type_name_of, type_names
 from ..core.base import TensorBase
 from ..core.narrow import kind_of
-from ..core.numbers_ import check_width
 from .out_rules import OutDtype
 
 # Signatures of PyTorch's own functions: the overloads of each, and whether a value fits an argument.

@@ -9,8 +9,7 @@ import numpy as np
 from ..aliasing.versions import share_storage
 from ..aliasing.views import gradient_edge
 from ..core.base import TensorBase, is_inference
-from ..core.common_dtype import result_dtype
-from ..core.dtypes import get_default_dtype
+from ..core.dtypes import get_default_dtype, result_dtype
 from ..core.narrow import kind_of
 from ..core.registry import OPS
 from ..table.op import OpDef

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..aliasing.new_views import make_views
 from ..aliasing.owners import owner_of
 from ..aliasing.strided import Geometry, address, element_strides, storage_offset
+from ..aliasing.views import make_views
 from ..core.base import CreationTag, TensorBase, wrap
 from ..core.bits import bits_of
 from ..core.registry import OPS

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..aliasing.versions import storage_of
-from ..aliasing.view_rules import forbidden_view_message
-from ..aliasing.views import grad_fn_of, gradient_edge, requires_grad
+from ..aliasing.views import forbidden_view_message, grad_fn_of, gradient_edge, requires_grad
 from ..calls.history import rebase_history
 from ..calls.inplace import bump_version
 from ..core.base import LAZY, CreationTag, TensorBase

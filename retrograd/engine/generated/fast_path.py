@@ -18,9 +18,9 @@ from .. import late, observe
 from ..aliasing.versions import storage_of
 from ..aliasing.views import HOLE, accumulator, gradient_edge, requires_grad
 from ..calls.result_layout import all_arranged, arranged
+from ..core.argument_checks import number_operand
 from ..core.base import LAZY, CreationTag, Meta, TensorBase, View
 from ..core.narrow import is_narrow
-from ..core.numbers_ import number_operand
 from ..core.sig import sig_of
 from ..frames import is_from_elsewhere
 from ..nodes.node import Port

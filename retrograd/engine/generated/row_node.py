@@ -19,8 +19,8 @@ import numpy as np
 
 from .. import late, observe
 from ..aliasing import storage
+from ..core.argument_checks import Number
 from ..core.base import TensorBase
-from ..core.numbers_ import Number
 from ..execution.fit import fit_one, fit_tensor
 from ..execution.general_sweep import run_general
 from ..frames import ENGINE

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.numbers_ import Number
+from ..core.argument_checks import Number
 from ..core.sig import intern_sig
 from ..kernels.fused import KERNELS
 from ..nodes.saved_display import parts

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..aliasing import storage
+from ..core.argument_checks import Number
 from ..core.base import TensorBase, wrap
-from ..core.numbers_ import Number
 from ..core.size import Size
 from .node import GraphNode
 from .opnode import FREED, OpNode

@@ -1,4 +1,4 @@
-"""Small thread-local switches of the engine, each usable as function, context manager and decorator."""
+"""Switches of the engine's parts, among them how modules change their parameters."""
 
 from __future__ import annotations
 
@@ -9,6 +9,35 @@ from ..core.argument_checks import check_bool
 from ..core.base import TensorBase
 from .modes import ModeContext
 from .state import STATE
+
+# How modules change their parameters: other data in the same tensors, unless a program wants one of these.
+
+_overwrites = _swaps = False
+
+
+def set_overwrite_module_params_on_conversion(value: bool) -> None:
+    """Let conversions put new parameters in the place of those that a module has."""
+    global _overwrites
+    _overwrites = value
+
+
+def get_overwrite_module_params_on_conversion() -> bool:
+    """Whether conversions put new parameters in the place of those that a module has."""
+    return _overwrites
+
+
+def set_swap_module_params_on_conversion(value: bool) -> None:
+    """Let conversions and ``load_state_dict`` exchange parameters with new ones by ``torch.utils.swap_tensors``."""
+    global _swaps
+    _swaps = value
+
+
+def get_swap_module_params_on_conversion() -> bool:
+    """Whether conversions and ``load_state_dict`` exchange parameters with new ones."""
+    return _swaps
+
+
+# Small thread-local switches of the engine, each usable as function, context manager and decorator.
 
 
 class _Switch(ModeContext):

@@ -14,8 +14,7 @@ from ..aliasing.views import requires_grad
 from ..calls.refusals import size_mismatch
 from ..core.base import TensorBase, wrap
 from ..core.bits import CONJUGATE, class_of
-from ..core.common_dtype import promote_types, scalar_dtype
-from ..core.dtypes import get_default_dtype, scalar_name
+from ..core.dtypes import get_default_dtype, promote_types, scalar_dtype, scalar_name
 from ..core.narrow import LOADED, cast, kind_of
 from ..overriding.asked_functions import is_asked, scalar_of
 from ..overriding.dispatch_classes import is_dispatching

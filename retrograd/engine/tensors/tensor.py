@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import late, observe
-from ..aliasing.retaining import retain_on
 from ..aliasing.storage import stamp_write
 from ..aliasing.versions import version_of
-from ..aliasing.views import grad_fn_of, gradient_edge, has_history, requires_grad, view_edge
+from ..aliasing.views import grad_fn_of, gradient_edge, has_history, requires_grad, retain_on, view_edge
 from ..core import gradient
 from ..core.argument_checks import check_bool, refuse_named, refuse_other_device, type_name_of
 from ..core.base import LAZY, PLAIN_CLASSES, Hook, TensorBase, is_inference, set_array, wrap

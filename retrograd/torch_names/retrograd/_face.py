@@ -8,12 +8,12 @@ from typing import Any
 
 from .engine.control_flow import cond, while_loop
 from .engine.core import dtypes as _dtypes
-from .engine.core.common_dtype import promote_types as _promote
 from .engine.core.devices import device
 from .engine.core.devices import device as _device
 from .engine.core.dtypes import ALIASES as _DTYPE_ALIASES
 from .engine.core.dtypes import ALL as _ALL_DTYPES
 from .engine.core.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
+from .engine.core.dtypes import promote_types as _promote
 from .engine.core.layouts import (
     channels_last,
     channels_last_3d,

@@ -8,9 +8,9 @@ import numpy as np
 
 from ...aliasing.memory_formats import copied, copied_with, strides_like
 from ...aliasing.strided import Geometry, zeros_like_layout
+from ...core.argument_checks import checked_number
 from ...core.dtypes import numpy_dtype_of
 from ...core.narrow import cast, is_narrow, kind_of
-from ...core.numbers_ import checked_number
 from ...core.registry import F
 from ...deprecations import discourage
 from ...table.rows import function, linear, nondifferentiable

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...calls.refusals import refuse_kind
+from ...core.argument_checks import checked_number, held
 from ...core.base import TensorBase
-from ...core.numbers_ import checked_number, held
 from ...core.registry import COMPOSITES, F
 from ...kernels.halves import added_at, writing_wide
 from ...table.rows import function, linear, underivable

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.argument_checks import checked_number, held, real_number
 from ...core.base import TensorBase
 from ...core.dtypes import scalar_name
 from ...core.narrow import limits
-from ...core.numbers_ import checked_number, held, real_number
 from ...core.registry import F
 from ...kernels import error_function
 from ...kernels.halves import rounded_once

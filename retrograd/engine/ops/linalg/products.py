@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.argument_checks import held
 from ...core.base import wrap
 from ...core.dtypes import c_name, scalar_name
-from ...core.numbers_ import held
 from ...core.registry import F
 from ...execution.fit import is_expandable_to
 from ...kernels.halves import rounded_once

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...core.absent import AbsentMemory, refusal
+from ...core.argument_checks import checked_number
 from ...core.base import TensorBase
 from ...core.bits import CONJUGATE, NEGATIVE
-from ...core.numbers_ import checked_number
 from ...core.registry import F
 from ...kernels.halves import exact, is_half, rounded_once, through_half
 from ...kernels.in_pieces import scaled_into

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.argument_checks import held
 from ...core.base import TensorBase, wrap
 from ...core.dtypes import scalar_name
 from ...core.narrow import is_narrow, kind_of, limits, rounded, single
-from ...core.numbers_ import held
 from ...core.registry import F
 from ...kernels.masking import kept
 from ...rules.by_number import over

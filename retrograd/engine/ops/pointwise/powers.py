@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.argument_checks import checked_number, held
 from ...core.dtypes import numpy_dtype_of
-from ...core.numbers_ import checked_number, held
 from ...core.registry import F
 from ...kernels.halves import is_half
 from ...rules.by_number import cubed, minus, number_minus, plus, times

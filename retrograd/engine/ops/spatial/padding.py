@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.numbers_ import checked_number
+from ...core.argument_checks import checked_number
 from ...core.registry import F
 from ...kernels.separable import add_at, take_along
 from ...table.rows import function, linear

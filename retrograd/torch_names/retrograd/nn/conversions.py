@@ -9,7 +9,7 @@ from ..engine.core.dtypes import by_name, dtype, float16, float32, float64
 from ..engine.core.swapping import swap_tensors
 from ..engine.core.targets import target_of
 from ..engine.methods import FUNCTIONS
-from ..engine.switches.conversions import (
+from ..engine.switches.engine_switches import (
     get_overwrite_module_params_on_conversion,
     get_swap_module_params_on_conversion,
 )

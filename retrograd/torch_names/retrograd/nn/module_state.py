@@ -12,7 +12,7 @@ from ..engine import observe
 from ..engine.core.swapping import swap_tensors
 from ..engine.methods import FUNCTIONS
 from ..engine.nodes.hooks import RemovableHandle, register
-from ..engine.switches.conversions import get_swap_module_params_on_conversion
+from ..engine.switches.engine_switches import get_swap_module_params_on_conversion
 from ..engine.switches.modes import no_grad
 from ..engine.tensors.parameter import Buffer, Parameter
 from ..engine.tensors.tensor import Tensor

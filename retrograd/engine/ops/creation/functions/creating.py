@@ -16,13 +16,13 @@ from ....aliasing.views import requires_grad as wants_grad
 from ....calls.out_argument import created_into
 from ....calls.refusals import refuse, size_mismatch
 from ....calls.result_layout import arranged
+from ....core.argument_checks import checked_number
 from ....core.base import LAZY, TensorBase, set_array, wrap
 from ....core.batches import refuse_comparison, spread
 from ....core.bits import CONJUGATE, bits_of, memory_of
 from ....core.devices import check_present
 from ....core.dtypes import get_default_dtype, scalar_name, to_numpy_dtype
 from ....core.layouts import preserve_format
-from ....core.numbers_ import checked_number
 from ....core.registry import COMPOSITES, F
 from ....core.size import Size
 from ....deprecations import discourage

@@ -10,12 +10,11 @@ import numpy as np
 from ....aliasing.strided import Geometry, zeros_like_layout
 from ....calls.out_argument import created_into
 from ....calls.refusals import refuse, refuse_kind
+from ....core.argument_checks import checked_number, real_number
 from ....core.base import TensorBase
-from ....core.common_dtype import is_castable, result_dtype
 from ....core.dtypes import dtype as Dtype  # noqa: N812
-from ....core.dtypes import from_numpy_dtype, get_default_dtype, to_numpy_dtype
+from ....core.dtypes import from_numpy_dtype, get_default_dtype, is_castable, result_dtype, to_numpy_dtype
 from ....core.narrow import kind_of
-from ....core.numbers_ import checked_number, real_number
 from ....deprecations import discourage
 from ....switches import determinism
 from ....switches.quiet import quietly

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ....aliasing.overlapping import check_repeated
+from ....aliasing.write_rules import check_repeated
 from ....calls.inplace import call_inplace
 from ....calls.promotion import cast
-from ....core.argument_checks import type_name_of
+from ....core.argument_checks import checked_number, type_name_of
 from ....core.base import TensorBase, set_array, wrap
 from ....core.batches import refuse_dynamic, refuse_mask
 from ....core.narrow import kind_of
-from ....core.numbers_ import checked_number
 from ....core.registry import OPS, F
 from ....nodes.hooks import tensor_type_name
 from ....switches import state

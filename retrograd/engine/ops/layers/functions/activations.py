@@ -11,8 +11,8 @@ import numpy as np
 from ....calls.inplace import call_inplace
 from ....calls.refusals import refuse, refuse_kind
 from ....core.absent import known_values
+from ....core.argument_checks import real_number
 from ....core.base import wrap
-from ....core.numbers_ import real_number
 from ....core.registry import OPS, F
 from ....random import generator_of
 from ....streams.drawing import exponential

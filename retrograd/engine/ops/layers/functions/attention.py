@@ -9,10 +9,10 @@ import numpy as np
 
 from ....aliasing.views import requires_grad
 from ....calls.refusals import refuse
+from ....core.argument_checks import checked_number
 from ....core.base import wrap
 from ....core.dtypes import from_numpy_dtype, scalar_name
 from ....core.narrow import kind_of
-from ....core.numbers_ import checked_number
 from ....core.registry import F
 from ....forward_mode.forward_ad import carries_tangent
 from ....rules.by_number import times

@@ -12,9 +12,9 @@ from ....aliasing.write_rules import check_inplace
 from ....calls.inplace import bump_version
 from ....calls.refusals import refuse
 from ....core.absent import known_values
+from ....core.argument_checks import real_argument
 from ....core.base import wrap
 from ....core.dtypes import c10_name
-from ....core.numbers_ import real_argument
 from ....core.registry import F
 from ....table.public import NN, check_tensor, public
 

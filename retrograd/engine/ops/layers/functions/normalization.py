@@ -11,10 +11,10 @@ from ....aliasing.memory_formats import format_of, lies_in
 from ....calls.inert import refuse_gradients
 from ....calls.inplace import bump_version
 from ....calls.refusals import refuse, refuse_kind
+from ....core.argument_checks import real_argument
 from ....core.batches import is_batched
 from ....core.layouts import channels_last, channels_last_3d, contiguous_format
 from ....core.narrow import limits, widened
-from ....core.numbers_ import real_argument
 from ....core.registry import F
 from ....overriding.dispatch_classes import asked_of
 from ....rules.by_number import plus

@@ -8,10 +8,10 @@ from typing import Any
 from ....calls.inert import refuse_gradients
 from ....calls.promotion import stand_in
 from ....calls.refusals import refuse
+from ....core.argument_checks import real_argument
 from ....core.base import TensorBase
 from ....core.dtypes import get_default_dtype, scalar_name
 from ....core.narrow import kind_of
-from ....core.numbers_ import real_argument
 from ....core.registry import F
 from ....rules.by_number import plus, times
 from ....table.public import NAMESPACES, NN, check_tensor, public

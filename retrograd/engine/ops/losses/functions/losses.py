@@ -9,12 +9,11 @@ import numpy as np
 
 from ....calls.inert import refuse_gradients
 from ....calls.refusals import refuse
-from ....core.argument_checks import check_scalar_type
+from ....core.argument_checks import check_scalar_type, real_argument
 from ....core.base import TensorBase, wrap
 from ....core.batches import between_batches
 from ....core.dtypes import scalar_name
 from ....core.narrow import kind_of
-from ....core.numbers_ import real_argument
 from ....core.registry import F
 from ....rules.by_number import over, plus, times
 from ....table.public import NAMESPACES, NN, check_tensor, public

@@ -10,11 +10,9 @@ import numpy as np
 from ....calls.inert import refuse_gradients
 from ....calls.refusals import refuse
 from ....core.absent import known_values
-from ....core.argument_checks import check_scalar_type
-from ....core.common_dtype import result_dtype
-from ....core.dtypes import scalar_name
+from ....core.argument_checks import check_scalar_type, real_argument
+from ....core.dtypes import result_dtype, scalar_name
 from ....core.narrow import kind_of
-from ....core.numbers_ import real_argument
 from ....core.registry import F
 from ....rules.by_number import minus, plus
 from ....switches.state import STATE, set_grad_enabled_here

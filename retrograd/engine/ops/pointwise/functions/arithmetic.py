@@ -12,12 +12,10 @@ from .... import late
 from ....calls.fast_writes import fast_write, has_fast_writes
 from ....calls.inplace import call_inplace
 from ....calls.refusals import refuse_truth_values
-from ....core.argument_checks import type_name_of
+from ....core.argument_checks import check_whole, check_width, held, real_number, type_name_of
 from ....core.base import TensorBase, wrap
-from ....core.common_dtype import result_dtype
-from ....core.dtypes import get_default_dtype
+from ....core.dtypes import get_default_dtype, result_dtype
 from ....core.narrow import kind_of
-from ....core.numbers_ import check_whole, check_width, held, real_number
 from ....core.registry import OPS, F
 from ....generated.fast_path import MISSING, with_fast_path
 from ....table.public import METHODS, as_tensor_operand, check_tensor, public

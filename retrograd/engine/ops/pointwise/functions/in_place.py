@@ -10,9 +10,9 @@ import numpy as np
 from ....calls.inplace import call_inplace
 from ....calls.promotion import cast
 from ....calls.wrappers import called
+from ....core.argument_checks import checked_number
 from ....core.base import TensorBase
 from ....core.dtypes import c10_name, c_name
-from ....core.numbers_ import checked_number
 from ....core.registry import OPS
 from ....table.public import FUNCTIONS, check_tensor, public
 from .arithmetic import operand_of

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ....calls.inplace import call_inplace
+from ....core.argument_checks import check_whole, checked_number
 from ....core.base import TensorBase
-from ....core.numbers_ import check_whole, checked_number
 from ....core.registry import OPS, F
 from ....table.public import METHODS, check_tensor, function_of, public
 from .arithmetic import binary_method, gives_way, left_to_numpy, operand_of

@@ -9,8 +9,8 @@ import numpy as np
 from ....calls.out_rules import Out
 from ....calls.refusals import refuse, refuse_kind
 from ....core.absent import known_values
+from ....core.argument_checks import real_number
 from ....core.base import TensorBase, wrap
-from ....core.numbers_ import real_number
 from ....core.registry import F
 from ....return_types import named
 from ....rules.by_number import times

@@ -11,10 +11,10 @@ import numpy as np
 from ....calls.out_rules import Out
 from ....calls.refusals import refuse_kind
 from ....core.absent import known_values
+from ....core.argument_checks import real_number
 from ....core.base import TensorBase, wrap
 from ....core.dtypes import scalar_name, to_numpy_dtype
 from ....core.narrow import kind_of
-from ....core.numbers_ import real_number
 from ....core.registry import OPS, F
 from ....generated.fast_path import MISSING
 from ....return_types import named

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ....calls.refusals import refuse
+from ....core.argument_checks import real_argument
 from ....core.base import wrap
-from ....core.numbers_ import real_argument
 from ....core.registry import F
 from ....table.public import NN, check_tensor, public
 
