@@ -184,6 +184,10 @@ class Marks:
 
     def _place(self, frame: FrameType | None, call: str) -> int:
         """Return the entry for a call from a frame's current line under the scope in force."""
+        if frame is not None:  # as ``place_key`` has it for a line of the user's
+            known = self._places.get((id(frame.f_code), frame.f_lasti, self.scope, call))
+            if known is not None:
+                return known
         key = (*place_key(frame), self.scope, call)
         entry = self._places.get(key)
         if entry is None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from itertools import repeat
-from operator import is_
 from types import FrameType
 from typing import Any
 
@@ -172,10 +170,10 @@ class EnteredScopes:
         here = self._thread
         try:
             if here.stack and here.mode is not None and self._tracing() is None:
-                if here.mode.marks.muted and not here.stack[-1].muted:
-                    here.mode.severing.passed(module, args, output, here.mode.marks)
-                in_place = any(map(is_, args, repeat(output)))
-                self._scopes.leave(module, here.mode.marks, here.stack, in_place=in_place)
+                marks = here.mode.marks
+                if marks.muted and not here.stack[-1].was_muted:
+                    here.mode.severing.passed(module, args, output, marks)
+                self._scopes.leave(module, marks, here.stack, args, output)
         except Exception as problem:
             note_problem(problem)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
+from operator import is_
 from types import FrameType
 from typing import Any
 
@@ -18,7 +20,7 @@ from .mode import applied_from, put_back, take_off
 _FAST_PATHS = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerEncoder")
 """Modules of torch.nn that compute differently (in eval mode) while any TorchFunctionMode is on."""
 _OF_TORCH = "torch.nn.modules."
-_FUNCTIONS = ("activation", "distance_function")
+_FUNCTIONS = frozenset({"activation", "distance_function"})
 """Attributes in which modules of torch.nn store functions, perhaps the user's."""
 
 
@@ -27,18 +29,17 @@ class Running:
 
     __slots__ = (
         "above",
+        "around",
         "identity",
         "inside",
-        "line",
         "mode",
         "mode_is_off",
-        "muted",
         "path",
-        "scope",
-        "settled",
         "under_named",
-        "word",
     )
+
+    around: tuple[str, FrameType | None, Settled | None, str, bool]
+    """What the marks said before: scope, line, settled, word, and whether muted."""
 
     inside: str
     """The innermost running module: this one, or the one around it."""
@@ -54,9 +55,7 @@ class Running:
         """For a module its id, for a named scope its name."""
         self.path = path
         """For a module its path; "" for a named scope."""
-        self.scope = marks.scope
-        self.line, self.settled, self.word = marks.line, marks.settled, marks.word
-        self.muted = marks.muted
+        self.around = marks.scope, marks.line, marks.settled, marks.word, marks.muted
         self.mode: Any = None
         """The mode, if this one removed or pushed it."""
         if around is None:
@@ -66,14 +65,19 @@ class Running:
             self.under_named = around.under_named or not path
             self.mode_is_off, self.above = around.mode_is_off, around.above
 
+    @property
+    def was_muted(self) -> bool:
+        """Whether gradients were off already when this one began."""
+        return self.around[4]
+
     def leave(self, marks: Marks) -> None:
         """Restore the previous state."""
-        marks.scope, marks.line, marks.settled, marks.word = self.scope, self.line, self.settled, self.word
-        marks.muted = self.muted
-        if self.mode is not None and self.mode_is_off:
-            put_back(self.mode, self.above)
-        elif self.mode is not None:
-            take_off(self.mode)
+        marks.scope, marks.line, marks.settled, marks.word, marks.muted = self.around
+        if self.mode is not None:
+            if self.mode_is_off:
+                put_back(self.mode, self.above)
+            else:
+                take_off(self.mode)
 
 
 class Scopes:
@@ -98,8 +102,8 @@ class Scopes:
     def enter(self, module: Any, marks: Marks, stack: list[Running], mode: Any) -> None:
         """Handle a module that begins to run on this thread; ``stack`` holds the thread's running modules."""
         caller, made = getframe(2), self._counter()
-        if made > marks.end:
-            marks.gap(made, applied_from(caller) or marks.line)
+        if made > marks.end:  # where lines are settled no custom Function of the user's runs
+            marks.gap(made, (marks.settled is None and applied_from(caller)) or marks.line)
         outer = stack[-1] if stack else None
         around = "" if outer is None else outer.inside
         path = self._roots.path(module, around, caller)
@@ -109,7 +113,7 @@ class Scopes:
         stack.append(running)
         marks.muted = not self._has_grad()
         marks.scope = f"{marks.scope}/{below(path, around)}" if running.under_named else path
-        self._classes[marks.scope] = class_name(module)
+        self._classes[marks.scope] = class_name(module) if own.get("_modules") else type(module).__name__
         # What a layer calls is the layer's doing, if it is one of the library's without layers of its own.
         marks.word = type(module).__name__ if marks.settled is not None and not own["_modules"] else ""
 
@@ -142,18 +146,16 @@ class Scopes:
         cls = type(module)
         before, after = self._hooks
         if (
-            not (cls in self._of_torch or self._is_of_torch(cls))
-            or own["_forward_pre_hooks"]
+            own["_forward_pre_hooks"]
             or own["_forward_hooks"]
             or len(before) + len(after) > 2
             or "forward" in own
+            or not (cls in self._of_torch or self._is_of_torch(cls))
         ):
             return False
-        for name in _FUNCTIONS:
-            code = getattr(own[name], "__code__", None) if name in own else None
-            if code is not None and not is_foreign(code):
-                return False
-        return True
+        held = () if _FUNCTIONS.isdisjoint(own) else [own.get(name) for name in _FUNCTIONS]
+        codes = (getattr(function, "__code__", None) for function in held)
+        return not held or all(code is None or is_foreign(code) for code in codes)
 
     def _is_of_torch(self, cls: type) -> bool:
         """Whether a module class is one of torch.nn; those are cached, for they are never freed."""
@@ -162,9 +164,9 @@ class Scopes:
             return True
         return False
 
-    def leave(self, module: Any, marks: Marks, stack: list[Running], *, in_place: bool) -> None:
+    def leave(self, module: Any, marks: Marks, stack: list[Running], args: Any, output: Any) -> None:
         """Handle a module that has ended, also by an exception; modules above it have ended, too."""
-        self._leave(id(module), marks, stack, in_place=in_place)
+        self._leave(id(module), marks, stack, args, output)
         if marks.settled is not None and attributes_of(module)["_forward_hooks"]:
             marks.line = marks.settled = None  # its hooks are about to run: lines of their own
 
@@ -178,12 +180,15 @@ class Scopes:
         """Handle its end."""
         self._leave(name, marks, stack)
 
-    def _leave(self, identity: int | str, marks: Marks, stack: list[Running], *, in_place: bool = False) -> None:
+    def _leave(
+        self, identity: int | str, marks: Marks, stack: list[Running], args: Any = (), output: Any = None
+    ) -> None:
         if not stack or (stack[-1].identity != identity and all(entry.identity != identity for entry in stack)):
             return
         made = self._counter()
         if made > marks.end:
             # What nobody saw being called, such as the region that torch.compile made of the module.
+            in_place = any(map(is_, args, repeat(output)))
             marks.gap(made, marks.line or user_frame(getframe(2)), in_place=in_place)
         while stack:
             entry = stack.pop()
