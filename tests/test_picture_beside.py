@@ -118,6 +118,25 @@ def test_what_the_graph_has_is_not_drawn_twice(torch: Any) -> None:
     assert named(graph, ASIDE) == named(graph, IDLE) == []
 
 
+def test_a_call_that_changes_nothing_is_not_drawn(torch: Any) -> None:
+    """What gives back its operand as it is neither ran without a gradient nor cuts one."""
+
+    class Same(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = torch.nn.Linear(3, 3)
+
+        def forward(self, x: Any) -> Any:
+            return self.inner(x).to(x.dtype).contiguous().exp().to(x.dtype)
+
+    model = Same()
+    recording = recorded(lambda: model(torch.ones(2, 3)).sum())
+    graph = beside(recording)
+
+    assert named(graph, ASIDE) == []
+    assert graph.cuts == []
+
+
 def test_another_step_is_not_gone_back_into(torch: Any) -> None:
     """A state that is detached after each step comes in as an input: the steps before have pictures of their own."""
     cell = torch.nn.Linear(3, 3)

@@ -82,7 +82,14 @@ class _Forward:
             event = recording.events[row]
             if operands := list(enumerate(event.data.get("inputs") or ())):
                 self._add(row, event, operands, made)
-            made.update(dict.fromkeys(given_by(event), row))
+            made.update(dict.fromkeys(self._new(row, event), row))
+
+    def _new(self, row: int, event: Event) -> list[int]:
+        """Return the tensors that a call made: not those that it gives back as they are, such as ``x.to(x.dtype)``."""
+        given = given_by(event)
+        if row in self.own or event.kind == "inplace":
+            return given
+        return [tensor for tensor in given if tensor not in event.data.get("inputs", ())]
 
     def _window(self, graph: Graph, end: int) -> range:
         """Return the events of the forward pass of a graph, and find its own calls.

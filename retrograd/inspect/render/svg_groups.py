@@ -39,10 +39,10 @@ def tip(prefix: str, status: str = "") -> str:
     """Return an arrow head or bar; each colour needs one of its own, for few readers let it take that of its line."""
     css = f"tip {status}" if status else "tip"
     turn = "auto-start-reverse" if status in ("back", STOP) else "auto"  # gradients leave a line where values begin
-    shape = "M7.5 0H10V10H7.5z" if status == STOP else "M0 1L10 5L0 9z"
+    shape, size = ("M8 0H10V10H8z", 12) if status == STOP else ("M0 1L10 5L0 9z", 7)
     return (
         f'<defs><marker id="{tip_name(prefix, status)}" viewBox="0 0 10 10" refX="9.5" refY="5" '
-        f'markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="{turn}">'
+        f'markerWidth="{size}" markerHeight="{size}" markerUnits="userSpaceOnUse" orient="{turn}">'
         f'<path class="{css}" d="{shape}"/></marker></defs>'
     )
 
