@@ -20,6 +20,8 @@ _MOST_ENDS = 8
 _MOST_CALLS = 2_000
 """Calls beside one graph that are drawn, the nearest ones."""
 _CALLS = frozenset({*OPERATIONS, "function"})
+_MOST_PASSED = 4
+"""Backward passes that may lie between two calls of one graph; before more of them nothing is looked for."""
 Operand = tuple[int, int]
 """Number of an input, and the tensor that it takes."""
 
@@ -37,6 +39,12 @@ class Asides:
             if event.kind == "backward" and event.data.get("snapshot") is not None
         }
         """Graph -> the event with which its backward pass began."""
+        self._asking = {
+            event.data["tensor"]: row
+            for row, event in enumerate(recording.events if self._passes else ())
+            if event.kind == "leaf" and event.data.get("value")
+        }
+        """Tensor -> the event by which it began to ask for a gradient, if it did not from the beginning."""
 
     @property
     def known(self) -> bool:
@@ -48,14 +56,17 @@ class Asides:
         end = self._passes.get(number)
         if end is None or not len(graph):
             return graph
-        forward = _Forward(self._recording, graph, end, self._names)
+        leaves = {tensor for tensor, row in self._asking.items() if row < end}
+        forward = _Forward(self._recording, graph, end, self._names, leaves)
         return _Extension(self._recording, graph, forward, self._classes).graph() if forward.takes else graph
 
 
 class _Forward:
     """The calls that led to a graph, and what each took."""
 
-    def __init__(self, recording: Recording, graph: Graph, end: int, names: dict[int, tuple[str, str]]) -> None:
+    def __init__(
+        self, recording: Recording, graph: Graph, end: int, names: dict[int, tuple[str, str]], leaves: set[int]
+    ) -> None:
         self._recording = recording
         self.names = names
         self.own: dict[int, int] = {}
@@ -67,9 +78,7 @@ class _Forward:
         self.idle: dict[int, list[Operand]] = {}
         """Call -> parameters without a gradient from this pass."""
         self._trained = self._accumulated(end)
-        self._leaves = self._trained | {
-            event.data["tensor"] for event in recording.events[:end] if event.kind == "leaf" and event.data.get("value")
-        }
+        self._leaves = self._trained | leaves
         """Tensors that the graph has as leaves, apart from those that ask for a gradient from the beginning."""
         self._ends: dict[int, tuple[int, ...]] = {}
         """Call that is not drawn itself -> the drawn ones behind it."""
@@ -98,15 +107,17 @@ class _Forward:
         """
         nodes = {graph.first_seq + seq: node for node, seq in enumerate(graph.seq) if seq is not None}
         first = min(nodes, default=0)
-        seen_first = False
+        seen_first, passed = False, 0
         for row in range(end - 1, -1, -1):
             event = self._recording.events[row]
-            if event.kind == "backward-end" and seen_first:
-                return range(row + 1, end)
+            if event.kind == "backward-end":
+                passed += 1
+                if seen_first or passed > _MOST_PASSED:
+                    return range(row + 1, end)
             begin, stop = event.data.get("nodes", (0, 0)) if event.kind in _CALLS else (0, 0)
             node = next((nodes[made] for made in range(stop - 1, begin - 1, -1) if made in nodes), None)
             if node is not None:
-                self.own[row] = node
+                self.own[row], passed = node, 0
                 seen_first = seen_first or begin <= first
         return range(end)
 
