@@ -10,7 +10,7 @@ import pytest
 from op_runs import quiet
 
 import retrograd
-from retrograd.engine.calls.out_rules import Out, OutDtype
+from retrograd.engine.calls.out_argument import Out, OutDtype
 
 real_torch = pytest.importorskip("torch")
 

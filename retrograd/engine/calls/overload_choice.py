@@ -15,7 +15,7 @@ import numpy as np
 from ..core.argument_checks import check_width, type_name_of, type_names
 from ..core.base import TensorBase
 from ..core.narrow import kind_of
-from .out_rules import OutDtype
+from .out_argument import OutDtype
 
 # Signatures of PyTorch's own functions: the overloads of each, and whether a value fits an argument.
 

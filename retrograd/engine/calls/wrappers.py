@@ -13,8 +13,7 @@ import numpy as np
 from ..core.argument_checks import refuse_pinned
 from ..core.base import TensorBase
 from ..core.devices import check_present, is_meta
-from .out_argument import write_out
-from .out_rules import USUAL, Out, OutDtype
+from .out_argument import USUAL, Out, OutDtype, write_out
 from .overload_choice import KindCheck, misfit, numbers_for_tensors, out_dtype, takes_out
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .gamma import EULER
-from .precision import in_double, piecewise
+from .halves import in_double, piecewise
 
 _STEP = 0.05
 _PATH = np.arange(-90, 91) * _STEP

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .precision import in_double, piecewise, polynomial
+from .halves import in_double, piecewise, polynomial
 
 SQRT_PI = math.sqrt(math.pi)
 SQRT2 = math.sqrt(2.0)

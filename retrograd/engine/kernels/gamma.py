@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .precision import in_double, piecewise, polynomial
+from .halves import in_double, piecewise, polynomial
 
 EULER = 0.5772156649015328606
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,

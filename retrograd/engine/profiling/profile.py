@@ -6,8 +6,7 @@ from typing import Any
 
 from .. import observe
 from ..switches.modes import ModeContext
-from .events import EventList, FunctionEventAvg
-from .recorder import Recorder
+from .events import EventList, FunctionEventAvg, Recorder
 
 
 def _profiler_enabled() -> bool:

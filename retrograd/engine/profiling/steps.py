@@ -9,8 +9,7 @@ from typing import Any
 
 from .. import observe
 from ..warning import warn
-from .events import EventList
-from .recorder import Recorder
+from .events import EventList, Recorder
 
 
 class ProfilerAction(enum.Enum):

@@ -10,8 +10,7 @@ import numpy as np
 from ..core.base import wrap
 from ..core.registry import F
 from ..methods import FUNCTIONS
-from .coo import ANSWERS, SparseTensor, answers_for, is_sparse
-from .places import merged, numbers_of
+from .coo import ANSWERS, SparseTensor, answers_for, is_sparse, merged, numbers_of
 from .rows import entries_at
 
 # -- places

@@ -12,8 +12,7 @@ from ..core.registry import F
 from ..overriding.subclasses import make_wrapper_subclass
 from ..table.rows import linear
 from ..tensors.printing import grad_suffix, is_usual, with_suffixes
-from .coo import ANSWERS, SparseTensor, elements
-from .entries import TensorOfEntries
+from .coo import ANSWERS, SparseTensor, TensorOfEntries, elements
 from .rows import dense, entries_at
 
 # `CompressedTensor`: a sparse matrix in compressed row format (CSR).

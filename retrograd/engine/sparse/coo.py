@@ -1,22 +1,113 @@
-"""``SparseTensor``: a tensor that stores the indices and values of some elements; the others are 0.
-
-To the rest of the engine it is a tensor without data whose class answers for every operator (``answers``), beneath
-autograd. Gradients flow into its values by the rules of the rows that were called, with ``rows`` at the ends.
-"""
+"""Sparse tensors in coordinate form, their base class, and indices of entries as arrays with a column for each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from ..core.base import set_array
 from ..core.layouts import layout as layout_type
 from ..core.printed_elements import elements_text
 from ..core.registry import F
 from ..nodes.edges import getrefcount
+from ..overriding.overrides import disabled_torch_function_impl
 from ..overriding.subclasses import make_wrapper_subclass
 from ..tensors.printing import grad_suffix, is_usual, with_suffixes
-from .entries import TensorOfEntries
+from ..tensors.tensor import Tensor
+
+# `TensorOfEntries`: base class of all sparse tensors.
+
+
+class TensorOfEntries(Tensor):
+    """A tensor that stores the values of some entries; each format stores their positions in its own way."""
+
+    _values_kept: Any
+
+    __torch_function__ = disabled_torch_function_impl  # functions are those of all tensors
+
+    def _nnz(self) -> int:
+        return int(self._values_kept.shape[0])
+
+    def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
+        """All entries; with ``masked_grad=False`` gradients also reach places without an entry."""
+        found = F._to_dense(self, masked_grad is not False)
+        return found if dtype is None else found.to(dtype)
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """Refused: no array holds all entries."""
+        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+
+    def untyped_storage(self) -> Any:
+        """Refused: their parts have one each."""
+        raise NotImplementedError(
+            "Cannot access storage of SparseTensorImpl: its parts have one each (values, indices)"
+        )
+
+    storage = _typed_storage = untyped_storage
+
+    def data_ptr(self) -> int:
+        """Refused: their parts have one each."""
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+
+# Computations on the indices of entries: arrays with a column for each entry.
+
+
+def numbers_of(indices: Any, size: Sequence[int]) -> Any:
+    """A number for each place, in the order of places; they are 0 where nothing is counted."""
+    width = len(indices)
+    if not width or not indices.shape[1]:
+        return np.zeros(indices.shape[1], np.int64)
+    return np.ravel_multi_index(tuple(indices), tuple(size[:width]))
+
+
+def places_of(numbers: Any, width: int, size: Sequence[int]) -> Any:
+    """The places that have these numbers, as ``numbers_of`` gives them to the first ``width`` dimensions."""
+    if not width or not numbers.size:
+        return np.zeros((width, numbers.size), np.int64)
+    return np.stack(np.unravel_index(numbers, tuple(size[:width]))).astype(np.int64)
+
+
+def matches(have: Any, wanted: Any, size: Sequence[int]) -> tuple[Any, Any]:
+    """For each wanted index the entry of ``have`` (sorted, unique) at that index, and whether there is one."""
+    known, asked = numbers_of(have, size), numbers_of(wanted, size)
+    if not known.size:
+        return np.zeros(asked.size, np.int64), np.zeros(asked.size, bool)
+    found = np.minimum(np.searchsorted(known, asked), known.size - 1)
+    return found, known[found] == asked
+
+
+def merged(first: Any, second: Any) -> tuple[Any, Any, int]:
+    """Where the entries of two tensors come to lie in their sum, and how many it has, by the numbers of their places.
+
+    As in PyTorch both are read from their beginnings, the smaller head first, and equal heads become one entry: also
+    where they are in no order, so that the sum may name a place twice.
+    """
+    if _rising(first) and _rising(second):
+        union, where = np.unique(np.concatenate([first, second]), return_inverse=True)
+        return where[: first.size], where[first.size :], union.size
+    to_first, to_second, i, k, out = np.empty(first.size, np.int64), np.empty(second.size, np.int64), 0, 0, 0
+    a, b = first.tolist(), second.tolist()
+    while i < len(a) or k < len(b):
+        take_first = k >= len(b) or (i < len(a) and a[i] <= b[k])
+        take_second = i >= len(a) or (k < len(b) and b[k] <= a[i])
+        if take_first:
+            to_first[i] = out
+            i += 1
+        if take_second:
+            to_second[k] = out
+            k += 1
+        out += 1
+    return to_first, to_second, out
+
+
+def _rising(numbers: Any) -> bool:
+    return bool((numbers[1:] > numbers[:-1]).all())
+
+
+# `SparseTensor`: a tensor that stores the indices and values of some elements; the others are 0.
 
 sparse_coo = layout_type("torch.sparse_coo")
 

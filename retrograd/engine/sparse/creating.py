@@ -15,11 +15,9 @@ from ..tensors.tensor import Tensor
 from . import (  # noqa: F401 - they answer for operators
     answers,
     compressed,
-    lookups,
     parts,
     products,
     reductions,
-    writes,
 )
 from .coo import SparseTensor
 from .rows import masked_by, sparse_of

@@ -10,8 +10,7 @@ from ..core.base import wrap
 from ..core.registry import F
 from ..table.rows import function, linear
 from ..tensors.convert import checked_dim, dims_given
-from .coo import SparseTensor, answers_for
-from .places import numbers_of
+from .coo import SparseTensor, answers_for, numbers_of
 from .rows import entries_at, sparse_of
 
 # -- sums

@@ -11,8 +11,7 @@ import numpy as np
 from ..calls.fast_writes import fast_write, has_fast_writes
 from ..calls.inplace import call_inplace
 from ..calls.older_forms import has_own_method_form, taking_older_forms
-from ..calls.out_argument import write_out
-from ..calls.out_rules import Out
+from ..calls.out_argument import Out, write_out
 from ..calls.overload_choice import KindCheck, out_dtype
 from ..calls.wrappers import NO_NAMES, called, check_out, is_variadic, renamed, with_numbers
 from ..core.argument_checks import type_name_of

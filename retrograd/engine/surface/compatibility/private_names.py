@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...calls.out_rules import Out
+from ...calls.out_argument import Out
 from ...calls.refusals import refuse, refuse_kind
 from ...core.base import wrap
 from ...core.narrow import is_eight_bits, kind_of

@@ -23,7 +23,7 @@ from ..engine.switches.engine_switches import (
     set_multithreading_enabled,
 )
 from ..engine.switches.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
-from ..engine.tensors.variable import Variable
+from ..engine.tensors.parameter import Variable
 
 # As in PyTorch the function hides the module of the same name, which stays importable.
 from .gradcheck import gradcheck, gradgradcheck

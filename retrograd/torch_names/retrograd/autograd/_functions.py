@@ -1,5 +1,5 @@
 """``torch.autograd._functions``: re-exports only."""
 
-from ..engine.surface.compatibility.legacy_resize import Resize
+from ..engine.surface.compatibility.old_names import Resize
 
 __all__ = ["Resize"]

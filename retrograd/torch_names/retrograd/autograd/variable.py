@@ -1,5 +1,5 @@
 """``torch.autograd.variable``: re-exports only."""
 
-from ..engine.tensors.variable import Variable
+from ..engine.tensors.parameter import Variable
 
 __all__ = ["Variable"]

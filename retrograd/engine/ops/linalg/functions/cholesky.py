@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....calls.out_rules import Out
+from ....calls.out_argument import Out
 from ....core.base import wrap
 from ....core.registry import F
 from ....deprecations import discourage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....calls.out_rules import Out
+from ....calls.out_argument import Out
 from ....core.registry import F
 from ....return_types import named
 from ....rules.matrix_checks import LinAlgError

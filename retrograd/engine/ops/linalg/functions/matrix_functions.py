@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ....calls.out_rules import Out
+from ....calls.out_argument import Out
 from ....calls.refusals import refuse
 from ....core.base import TensorBase, wrap
 from ....core.dtypes import scalar_name, to_numpy_dtype

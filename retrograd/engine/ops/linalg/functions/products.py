@@ -9,7 +9,7 @@ import numpy as np
 
 from ....aliasing.views import requires_grad
 from ....calls.inplace import call_inplace
-from ....calls.out_rules import Out
+from ....calls.out_argument import Out
 from ....calls.refusals import refuse, size_mismatch
 from ....calls.wrappers import renamed
 from ....core.argument_checks import check_scalar_type, type_name_of

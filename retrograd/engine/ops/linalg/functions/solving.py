@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....calls.out_rules import Out
+from ....calls.out_argument import Out
 from ....core.layouts import contiguous_format
 from ....core.registry import F
 from ....deprecations import discourage

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....calls.out_rules import Out
+from ....calls.out_argument import Out
 from ....calls.refusals import refuse_kind
 from ....core.absent import known_values
 from ....core.argument_checks import real_number

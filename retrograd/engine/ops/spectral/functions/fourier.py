@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....calls.out_argument import created_into
-from ....calls.out_rules import Out
+from ....calls.out_argument import Out, created_into
 from ....calls.refusals import refuse
 from ....core.dtypes import get_default_dtype, scalar_name
 from ....core.registry import F
