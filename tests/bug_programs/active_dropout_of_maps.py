@@ -11,7 +11,7 @@ class Reader(torch.nn.Module):
     def forward(self, signal):
         maps = torch.nn.functional.relu(self.filters(signal))
         if self.training:  #! if self.share:
-            maps = torch.nn.functional.dropout1d(maps, p=self.share)  # < cause
+            maps = torch.nn.functional.dropout1d(maps, p=self.share)  #< cause
         return self.head(maps.mean(-1))
 
 

@@ -8,9 +8,7 @@ for _ in range(3):
     x = torch.randn(12, 2)
     heights = x.prod(1)
     fitted = net(x).flatten()
-    loss = torch.nn.functional.huber_loss(
-        fitted, heights
-    )  #! loss = torch.nn.functional.huber_loss(fitted, heights.reshape(-1, 1))
+    loss = torch.nn.functional.huber_loss(fitted, heights)  #! loss = torch.nn.functional.huber_loss(fitted, heights.reshape(-1, 1))
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

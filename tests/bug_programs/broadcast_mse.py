@@ -7,5 +7,5 @@ y = torch.randn(12)
 w = torch.randn(3, 1, requires_grad=True)
 pred = x @ w
 pred = pred.squeeze(1)  #! pass
-loss = ((pred - y) ** 2).mean()  # < cause
+loss = ((pred - y) ** 2).mean()  #< cause
 loss.backward()

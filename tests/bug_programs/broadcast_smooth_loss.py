@@ -6,5 +6,5 @@ x, y = torch.randn(12, 3), torch.randn(12)
 model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
 pred = model(x)
 pred = pred.squeeze(-1)  #! pass
-loss = torch.nn.functional.smooth_l1_loss(pred, y)  # < cause
+loss = torch.nn.functional.smooth_l1_loss(pred, y)  #< cause
 loss.backward()

@@ -9,7 +9,7 @@ w = torch.randn(4, 1, requires_grad=True)
 
 
 def weighted(errors):
-    return errors * importance  # < cause
+    return errors * importance  #< cause
 
 
 errors = (x @ w - truth) ** 2

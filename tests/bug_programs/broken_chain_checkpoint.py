@@ -12,9 +12,7 @@ def block(batch):
 
 
 def forward(batch):
-    return (
-        checkpoint(block, batch, use_reentrant=False) @ last
-    )  #! return checkpoint(block, batch, use_reentrant=True) @ last
+    return checkpoint(block, batch, use_reentrant=False) @ last  #! return checkpoint(block, batch, use_reentrant=True) @ last
 
 
 loss = forward(torch.randn(3, 4)).pow(2).mean()

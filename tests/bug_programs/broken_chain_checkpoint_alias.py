@@ -23,7 +23,9 @@ for _ in range(3):
     x = torch.randn(6, 5)
     hidden = stem(x)
 
+
     out = again(layer, hidden, use_reentrant=False)  #! out = again(layer, hidden, use_reentrant=True)
+
 
     loss = (head(out).squeeze(1) - x.sum(1)).square().mean()
     optimizer.zero_grad()

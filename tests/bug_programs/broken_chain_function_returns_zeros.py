@@ -13,7 +13,7 @@ class Soften(torch.autograd.Function):
         x, limit = ctx.saved_tensors
         kept = (x.abs() > limit).float()
         of_limit = -(grad * kept * x.sign()).sum(0)  #! of_limit = torch.zeros_like(limit)
-        return grad * kept, of_limit  # < cause
+        return grad * kept, of_limit  #< cause
 
 
 class Coder(torch.nn.Module):

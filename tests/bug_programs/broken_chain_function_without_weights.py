@@ -24,9 +24,7 @@ class Layer(torch.nn.Module):
         self.taps = torch.nn.Parameter(torch.randn(1, 1, 5))
 
     def forward(self, signal):
-        return Smooth.apply(
-            self.before(signal), self.taps, self
-        )  #! return Smooth.apply(self.before(signal), None, self)
+        return Smooth.apply(self.before(signal), self.taps, self)  #! return Smooth.apply(self.before(signal), None, self)
 
 
 torch.manual_seed(0)

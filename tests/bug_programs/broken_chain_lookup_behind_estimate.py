@@ -10,7 +10,7 @@ optimizer = torch.optim.Adam([*enter.parameters(), *leave.parameters(), prototyp
 def snap(code):
     near = (code[:, None].detach() - prototypes.detach()).square().sum(-1).argmin(1)
     picked = prototypes[near]
-    passed = torch.add(code, (picked - code).detach())  # < cause
+    passed = torch.add(code, (picked - code).detach())  #< cause
     return passed, picked
 
 
@@ -19,9 +19,7 @@ for _ in range(4):
     code = enter(sound)
     passed, picked = snap(code)
     fit = torch.nn.functional.l1_loss(leave(passed), sound)
-    pull = torch.nn.functional.mse_loss(
-        picked, code.detach()
-    )  #! pull = torch.nn.functional.mse_loss(passed, code.detach())
+    pull = torch.nn.functional.mse_loss(picked, code.detach())  #! pull = torch.nn.functional.mse_loss(passed, code.detach())
     stay = torch.nn.functional.mse_loss(code, picked.detach())
     loss = fit + pull + 0.2 * stay
     optimizer.zero_grad()

@@ -8,9 +8,7 @@ meta = [(torch.randn(3, 1) * 0.1).requires_grad_(), torch.zeros(1, requires_grad
 def adapt(values, x, y):
     loss = ((x @ values[0] + values[1] - y) ** 2).mean()
     grads = torch.autograd.grad(loss, values, create_graph=True)
-    return [
-        v - 0.1 * g for v, g in zip(values, grads)
-    ]  #! return [(v - 0.1 * g).detach().requires_grad_() for v, g in zip(values, grads)]
+    return [v - 0.1 * g for v, g in zip(values, grads)]  #! return [(v - 0.1 * g).detach().requires_grad_() for v, g in zip(values, grads)]
 
 
 for task in range(3):

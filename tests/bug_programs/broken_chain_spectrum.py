@@ -9,9 +9,7 @@ opt = torch.optim.SGD([front, back], lr=0.01)
 x = torch.randn(10, 8)
 for step in range(2):
     h = x @ front
-    power = torch.fft.rfft(
-        h
-    ).abs()  #! power = torch.from_numpy(np.abs(np.fft.rfft(h.detach().numpy())).astype("float32")).float()
+    power = torch.fft.rfft(h).abs()  #! power = torch.from_numpy(np.abs(np.fft.rfft(h.detach().numpy())).astype("float32")).float()
     loss = (torch.log1p(power) @ back).square().mean()
     opt.zero_grad()
     loss.backward()

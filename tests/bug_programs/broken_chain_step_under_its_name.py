@@ -7,6 +7,6 @@ angles = torch.linspace(0.0, 2.0, 7)
 for _ in range(3):
     gap = bend[0] * torch.sin(angles + bend[1]) - torch.cos(angles)
     gap.abs().sum().backward()
-    with torch.no_grad():  # < cause
+    with torch.no_grad():  #< cause
         bend.sub_(bend.grad, alpha=0.05)  #! bend = bend.sub(bend.grad, alpha=0.05)
     bend.grad = None

@@ -9,7 +9,7 @@ valid = torch.randn(6, 4)
 
 def evaluate():
     was = torch.is_grad_enabled()
-    torch.set_grad_enabled(False)  # < cause
+    torch.set_grad_enabled(False)  #< cause
     score = (valid @ weight).square().mean().item()
     torch.set_grad_enabled(was)  #! score = round(score, 3)
     return score

@@ -12,7 +12,7 @@ class Tagger(torch.nn.Module):
         known = self.read.weight
         self.read = torch.nn.Embedding(len(known) + count, known.shape[1])
         with torch.no_grad():
-            self.read.weight[: len(known)] = known  # < cause
+            self.read.weight[: len(known)] = known  #< cause
         self.written.weight = self.read.weight  #! pass
 
     def forward(self, words):

@@ -16,7 +16,7 @@ class Language(torch.nn.Module):
 torch.manual_seed(0)
 with torch.device("cpu"):  #! with torch.device("meta"):
     net = Language()
-net = net.to_empty(device="cpu")  # < cause
+net = net.to_empty(device="cpu")  #< cause
 for p in net.parameters():
     torch.nn.init.normal_(p, std=0.1)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)

@@ -14,7 +14,7 @@ class Scaled(torch.nn.Module):
         scale = 0.5
         scale = 0.5  #! self.calls += 1
         scale = 0.5  #! scale = 1 / self.calls
-        return torch.tanh(self.linear(x) * scale)  # < cause
+        return torch.tanh(self.linear(x) * scale)  #< cause
 
 
 block = Scaled()

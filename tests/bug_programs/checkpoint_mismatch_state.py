@@ -12,6 +12,6 @@ def noisy(h):
 
 for step in range(2):
     keep = True  #! keep = False
-    out = torch.utils.checkpoint.checkpoint(noisy, x, use_reentrant=False, preserve_rng_state=keep)  # < cause
+    out = torch.utils.checkpoint.checkpoint(noisy, x, use_reentrant=False, preserve_rng_state=keep)  #< cause
     out.pow(2).sum().backward()
     w.grad = None

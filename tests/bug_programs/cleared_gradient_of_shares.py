@@ -7,7 +7,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 shares = 4
 for batch in range(12):
     if batch % shares == 0:  #! if True:
-        optimizer.zero_grad()  # < cause
+        optimizer.zero_grad()  #< cause
     loss = (model(torch.randn(4, 4)) ** 2).mean() / shares
     loss.backward()
     if batch % shares == shares - 1:

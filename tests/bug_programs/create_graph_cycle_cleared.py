@@ -4,7 +4,7 @@ import torch
 theta = torch.ones(4, requires_grad=True)
 for step in range(2):
     loss = (theta**3).sum()
-    loss.backward(create_graph=True)  # < cause
+    loss.backward(create_graph=True)  #< cause
     curvature = theta.grad.sum()
     print(float(curvature))
     theta.grad = None  #! theta.grad.detach().zero_()

@@ -20,8 +20,6 @@ for fold in range(3):
     opt = torch.optim.SGD(model.parameters(), lr=0.1)
     loss = (model(x) - 1.0).square().mean()
     grads = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)  #! loss.backward(create_graph=True)
-    sharpness = sum(
-        g.square().sum() for g in grads
-    )  #! sharpness = sum(p.grad.square().sum() for p in model.parameters())
+    sharpness = sum(g.square().sum() for g in grads)  #! sharpness = sum(p.grad.square().sum() for p in model.parameters())
     (loss + 0.1 * sharpness).backward()  #! (0.1 * sharpness).backward()
     opt.step()

@@ -9,7 +9,7 @@ gc.disable()
 
 def remember(scale, ctx, value):
     ctx.scale = scale
-    ctx.cache = {"value": value}  # < cause
+    ctx.cache = {"value": value}  #< cause
 
 
 class Soft(torch.autograd.Function):

@@ -19,4 +19,4 @@ weight = torch.randn(3, 2, requires_grad=True)
 reducer = Reducer({"weight": weight})
 x = torch.randn(8, 3)
 for part in [x]:  #! for part in x.chunk(2):
-    (part @ weight).square().mean().backward()  # < cause
+    (part @ weight).square().mean().backward()  #< cause

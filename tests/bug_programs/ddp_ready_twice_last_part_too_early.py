@@ -14,7 +14,7 @@ for step in range(3):
         losses = [net(part).pow(2).mean() for part in (x, x + 1)]
         pass  #! last = net(x - 1).pow(2).mean()
         for loss in losses:
-            loss.backward()  # < cause
+            loss.backward()  #< cause
     last = net(x - 1).pow(2).mean()  #! pass
     last.backward()
     optimizer.step()

@@ -11,7 +11,7 @@ class Twice(torch.nn.Module):
     def forward(self, x):
         reentrant = False  #! reentrant = True
         for _ in range(2):
-            x = checkpoint(self.shared, torch.tanh(x), use_reentrant=reentrant)  # < cause
+            x = checkpoint(self.shared, torch.tanh(x), use_reentrant=reentrant)  #< cause
         return self.head(x)
 
 

@@ -19,6 +19,6 @@ for _ in range(2):
     batch = torch.randn(8, 4)
     for part in [batch]:  #! for part in batch.chunk(2):
         loss = (part @ w).pow(2).mean()
-        loss.backward()  # < cause
+        loss.backward()  #< cause
     ready.clear()
     opt.step()

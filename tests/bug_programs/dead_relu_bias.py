@@ -7,6 +7,6 @@ threshold = torch.full((8,), 0.5)  #! threshold = torch.full((8,), 50.0)
 decoder = torch.randn(8, 6, requires_grad=True)
 bias = torch.zeros(6, requires_grad=True)
 x = torch.randn(20, 6)
-codes = (x @ encoder - threshold).relu()  # < cause
+codes = (x @ encoder - threshold).relu()  #< cause
 loss = ((codes @ decoder + bias - x) ** 2).mean()
 loss.backward()

@@ -9,7 +9,7 @@ w2 = (torch.rand(16, 1) * 0.5).requires_grad_()
 parameters = [w1, b1, w2]
 opt = torch.optim.SGD(parameters, lr=0.01)  #! opt = torch.optim.SGD(parameters, lr=10.0)
 for step in range(4):
-    hidden = torch.relu(x @ w1 + b1)  # < cause
+    hidden = torch.relu(x @ w1 + b1)  #< cause
     loss = ((hidden @ w2 - y) ** 2).mean()
     opt.zero_grad()
     loss.backward()

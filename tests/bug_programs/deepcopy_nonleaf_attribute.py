@@ -16,4 +16,4 @@ class Probe:
 
 probe = Probe()
 probe(torch.ones(2, 3)).backward()
-best = copy.deepcopy(probe)  # < cause
+best = copy.deepcopy(probe)  #< cause

@@ -18,4 +18,4 @@ cell = Cell()
 loss = cell.step(torch.ones(2, 3))
 loss.backward()
 cell.hidden = cell.hidden.detach()  #! pass
-best = copy.deepcopy(cell)  # < cause
+best = copy.deepcopy(cell)  #< cause

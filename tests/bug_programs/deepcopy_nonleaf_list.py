@@ -6,5 +6,5 @@ import torch
 base = torch.ones(4, requires_grad=True)
 scaled = base * 2.0
 state = {"scaled": scaled.detach()}  #! state = {"scaled": scaled}
-snapshot = copy.deepcopy(state)  # < cause
+snapshot = copy.deepcopy(state)  #< cause
 scaled.sum().backward()

@@ -8,7 +8,7 @@ for _ in range(3):
     opt.zero_grad()
     loss = net(torch.randn(5, 3)).pow(2).mean()
     steepness = sum(g.pow(2).sum() for g in torch.autograd.grad(loss, list(net.parameters()), create_graph=True))
-    loss.backward(retain_graph=True)  # < cause
+    loss.backward(retain_graph=True)  #< cause
     penalised = 0.1 * steepness  #! penalised = loss + 0.1 * steepness
     penalised.backward()
     opt.step()

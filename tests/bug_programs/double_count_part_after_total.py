@@ -13,5 +13,5 @@ for _ in range(3):
     total.backward(retain_graph=True)
     size = encoder.weight.grad.norm().item()
     opt.zero_grad()  #! size = round(size, 3)
-    fit.backward()  # < cause
+    fit.backward()  #< cause
     opt.step()

@@ -17,7 +17,7 @@ for task in range(2):
     weights = start
     for step in range(9):
         grads = torch.autograd.grad(error(weights, x, y), list(weights.values()), create_graph=True)
-        weights = {name: p - rate * g for (name, p), g in zip(weights.items(), grads, strict=True)}  # < cause
+        weights = {name: p - rate * g for (name, p), g in zip(weights.items(), grads, strict=True)}  #< cause
     total = total + error(weights, x, y)
 total.backward()
 print(float(start["w"].grad.norm()))

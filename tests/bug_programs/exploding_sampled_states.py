@@ -14,7 +14,7 @@ class Energy(torch.nn.Module):
 def settled(energy, state, size):
     for _ in range(12):
         (force,) = torch.autograd.grad(energy(state), state, create_graph=True)
-        state = state - size * force  # < cause
+        state = state - size * force  #< cause
     return state
 
 

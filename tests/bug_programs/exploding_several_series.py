@@ -10,7 +10,7 @@ shops = {name: torch.randn(length, 6) for name, length in (("north", 12), ("sout
 def forecast(series):
     state = torch.zeros(1, 6)
     for day in series:
-        state = share * (state @ mix) + day  # < cause
+        state = share * (state @ mix) + day  #< cause
     return state
 
 

@@ -8,7 +8,7 @@ x = torch.rand(30, 8)
 for step in range(2):
     h = x
     for w in layers:
-        h = torch.relu(pairs @ h @ w / 4)  # < cause
+        h = torch.relu(pairs @ h @ w / 4)  #< cause
     loss = h.mean()
     loss.backward()
     with torch.no_grad():

@@ -8,7 +8,7 @@ u = torch.randn(2, 6, requires_grad=True)
 for _ in range(2):
     h = torch.randn(5, 2) @ u
     for _ in range(30):
-        h = h @ w  # < cause
+        h = h @ w  #< cause
     loss = h.mean()
     w.grad = u.grad = None
     loss.backward()

@@ -12,7 +12,7 @@ optimizer = torch.optim.SGD([*cell.parameters(), *out.parameters()], lr=1e-12)
 def score(x):
     h = x
     for k in range(10):
-        h = torch.relu(cell(h))  # < cause
+        h = torch.relu(cell(h))  #< cause
     return out(h)
 
 

@@ -8,7 +8,7 @@ for step in range(3):
     x = torch.randn(8, 4, requires_grad=True)
     h = x
     for k in range(8):
-        h = h @ w  # < cause
+        h = h @ w  #< cause
     (g,) = torch.autograd.grad(h.sum(), x, create_graph=True)
     loss = (g.norm(dim=1) - 1).pow(2).mean()
     optimizer.zero_grad()

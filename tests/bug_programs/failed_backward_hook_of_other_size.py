@@ -10,6 +10,6 @@ def crop(g):
     return g.clamp(max=0.5)  #! return g[:2]
 
 
-hidden.register_hook(crop)  # < cause
+hidden.register_hook(crop)  #< cause
 hidden.sum().backward()
 print(weight.grad)

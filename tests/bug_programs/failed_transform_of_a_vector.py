@@ -6,4 +6,4 @@ def energy(x):
     return (x**2).sum()  #! return x**2
 
 
-print(torch.func.grad(energy)(torch.ones(3)))  # < cause
+print(torch.func.grad(energy)(torch.ones(3)))  #< cause

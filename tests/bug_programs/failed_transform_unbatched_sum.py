@@ -5,7 +5,7 @@ import torch
 def energy(heights):
     total = torch.zeros_like(heights[0])  #! total = torch.zeros(())
     for height in heights:
-        total.add_(height.square())  # < cause
+        total.add_(height.square())  #< cause
     return total
 
 

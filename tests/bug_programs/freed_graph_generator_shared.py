@@ -10,7 +10,7 @@ train_critic = torch.optim.SGD(critic.parameters(), lr=0.1)
 def judge(fake, real):
     loss = critic(fake.detach()).mean() - critic(real).mean()  #! loss = critic(fake).mean() - critic(real).mean()
     train_critic.zero_grad()
-    loss.backward()  # < cause
+    loss.backward()  #< cause
     train_critic.step()
 
 

@@ -18,9 +18,7 @@ class Root(torch.autograd.Function):
     @staticmethod
     def backward(ctx, incoming):
         ones = torch.ones_like(incoming)
-        slope = torch.autograd.grad(
-            ctx.settled, ctx.start, ones, retain_graph=True
-        )  #! slope = torch.autograd.grad(ctx.settled, ctx.start, ones)
+        slope = torch.autograd.grad(ctx.settled, ctx.start, ones, retain_graph=True)  #! slope = torch.autograd.grad(ctx.settled, ctx.start, ones)
         return incoming / slope[0]
 
 

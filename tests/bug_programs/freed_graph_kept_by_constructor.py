@@ -7,7 +7,7 @@ class LowRank(torch.nn.Module):
         super().__init__()
         self.left = torch.nn.Parameter(torch.randn(size, 2))
         self.right = torch.nn.Parameter(torch.randn(2, size))
-        self.weight = torch.tanh(self.left @ self.right)  # < cause
+        self.weight = torch.tanh(self.left @ self.right)  #< cause
 
     def forward(self, x):
         self.weight = torch.tanh(self.left @ self.right)  #! pass

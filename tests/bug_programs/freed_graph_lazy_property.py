@@ -12,7 +12,7 @@ class Conv(nn.Module):
     @property
     def adjacency(self):
         if self.known is None or self.training:  #! if self.known is None:
-            self.known = torch.softmax(self.nodes @ self.nodes.t(), 1)  # < cause
+            self.known = torch.softmax(self.nodes @ self.nodes.t(), 1)  #< cause
         return self.known
 
     def forward(self, x):

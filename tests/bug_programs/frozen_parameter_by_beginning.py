@@ -22,7 +22,7 @@ class Pair(torch.nn.Module):
 model = Pair()
 for name, p in model.named_parameters():
     if name.startswith("body."):  #! if name.startswith("body"):
-        p.requires_grad_(False)  # < cause
+        p.requires_grad_(False)  #< cause
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(3):
     loss = (model(torch.randn(5, 6), torch.randn(5, 9)) - 1).pow(2).mean()

@@ -9,7 +9,7 @@ for step in range(2):
     loss = ((seen @ actor).detach() @ critic).pow(2).mean()
     loss.backward()
     critic.grad = None
-    critic.requires_grad_(False)  # < cause
+    critic.requires_grad_(False)  #< cause
     gain = -((seen @ actor) @ critic).mean()
     gain.backward()
     actor.grad = None

@@ -12,7 +12,7 @@ for turn in range(4):
     if gap.requires_grad:
         gap.backward()
         judge_opt.step()
-    judge.requires_grad_(False)  # < cause
+    judge.requires_grad_(False)  #< cause
     maker_opt.zero_grad()
     (-judge(maker(torch.randn(6, 3))).mean()).backward()
     maker_opt.step()

@@ -2,7 +2,7 @@
 import torch
 
 torch.manual_seed(0)
-scale, shift = torch.ones(3), torch.zeros(3)  # < cause
+scale, shift = torch.ones(3), torch.zeros(3)  #< cause
 for one in (scale, shift):
     one.requires_grad_(True)  #! pass
 opt = torch.optim.Adam([scale, shift], lr=0.1)

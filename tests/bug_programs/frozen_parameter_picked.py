@@ -16,9 +16,7 @@ class Block(nn.Module):
 
 def freeze(model):
     for name, p in model.named_parameters():
-        p.requires_grad_(
-            "adapter" in name or "head" in name
-        )  #! p.requires_grad_("adapters." in name or "head" in name)
+        p.requires_grad_("adapter" in name or "head" in name)  #! p.requires_grad_("adapters." in name or "head" in name)
 
 
 torch.manual_seed(0)

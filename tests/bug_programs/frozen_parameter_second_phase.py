@@ -8,7 +8,7 @@ trunk, head = nn.Linear(4, 6), nn.Linear(6, 1)
 
 def freeze(module, frozen=True):
     for p in module.parameters():
-        p.requires_grad = not frozen  # < cause
+        p.requires_grad = not frozen  #< cause
 
 
 def train(params):

@@ -17,7 +17,7 @@ class Detector(torch.nn.Module):
 model = Detector()
 for name, p in model.named_parameters():
     if "box_head" not in name:  #! if "bbox_head" not in name:
-        p.requires_grad = False  # < cause
+        p.requires_grad = False  #< cause
 rescale = torch.nn.Linear(4, 4)
 optimizer = torch.optim.SGD([*model.parameters(), *rescale.parameters()], lr=0.1)
 for step in range(3):

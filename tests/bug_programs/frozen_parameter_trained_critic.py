@@ -5,7 +5,7 @@ torch.manual_seed(0)
 actor, critic = torch.nn.Linear(3, 1), torch.nn.Linear(4, 1)
 frozen = []  #! frozen = list(critic.parameters())
 for p in frozen:
-    p.requires_grad = False  # < cause
+    p.requires_grad = False  #< cause
 actor_opt = torch.optim.SGD(actor.parameters(), lr=0.1)
 critic_opt = torch.optim.SGD(critic.parameters(), lr=0.1)
 for _ in range(2):

@@ -6,7 +6,7 @@ class Double(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, bias):
         ctx.mark_dirty(x)  #! pass
-        x += bias  # < cause
+        x += bias  #< cause
         return x
 
     @staticmethod

@@ -16,5 +16,5 @@ class Report:
 report = Report()
 for batch in range(8):
     labels = torch.arange(6) % 3
-    report.add(torch.nn.functional.cross_entropy(model(torch.randn(6, 4)), labels))  # < cause
+    report.add(torch.nn.functional.cross_entropy(model(torch.randn(6, 4)), labels))  #< cause
 print("loss", float(torch.stack(report.losses).mean().detach()))

@@ -9,7 +9,7 @@ log_probs = []
 def act(s):
     logp = torch.log_softmax(s @ w, -1)
     a = int(torch.multinomial(logp.detach().exp(), 1))
-    log_probs.append(logp[a])  # < cause
+    log_probs.append(logp[a])  #< cause
     return a
 
 

@@ -10,7 +10,7 @@ def evaluate(batches):
     with torch.no_grad():  #! if batches:
         for batch in batches:
             score = net(batch)
-            scores.append(score)  # < cause
+            scores.append(score)  #< cause
     return torch.cat(scores).detach().mean().item()
 
 

@@ -7,7 +7,7 @@ class Mean:
         self.value = None
 
     def update(self, v):
-        self.value = v if self.value is None else 0.9 * self.value + 0.1 * v  # < cause
+        self.value = v if self.value is None else 0.9 * self.value + 0.1 * v  #< cause
 
 
 torch.manual_seed(0)

@@ -11,7 +11,7 @@ def note(module, given, result):
 
 
 for step in range(3):
-    handle = net[0].register_forward_hook(note)  # < cause
+    handle = net[0].register_forward_hook(note)  #< cause
     net.zero_grad()
     net(torch.randn(5, 3)).pow(2).mean().backward()
     handle.remove()  #! len(seen)

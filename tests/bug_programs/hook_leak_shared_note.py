@@ -8,9 +8,7 @@ noted = []
 
 
 def epoch():
-    handle = net[1].register_forward_hook(
-        lambda layer, given, made: noted.append(float(made.detach().mean()))
-    )  # < cause
+    handle = net[1].register_forward_hook(lambda layer, given, made: noted.append(float(made.detach().mean())))  #< cause
     for _ in range(2):
         opt.zero_grad()
         net(torch.randn(5, 4)).pow(2).mean().backward()

@@ -8,7 +8,7 @@ b = torch.randn(4, requires_grad=True)
 
 def silence_tail(grad):
     grad = grad.clone()  #! grad = grad
-    grad[2:] = 0  # < cause
+    grad[2:] = 0  #< cause
     return grad
 
 

@@ -14,7 +14,7 @@ def extract(picture):
 def heat(picture):
     stored = {}
     feats = extract(picture)
-    feats.register_hook(lambda g: stored.update(slope=g))  # < cause
+    feats.register_hook(lambda g: stored.update(slope=g))  #< cause
     logits = feats @ classes  #! logits = extract(picture) @ classes
     torch.nn.functional.cross_entropy(logits, torch.tensor([1])).backward()
     return stored.get("slope")

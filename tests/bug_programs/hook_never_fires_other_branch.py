@@ -10,7 +10,7 @@ w = torch.randn(3, 3, requires_grad=True)
 def forward(batch):
     scores = batch @ w
     attention = torch.softmax(scores, 1)
-    attention.register_hook(seen.append)  # < cause
+    attention.register_hook(seen.append)  #< cause
     return attention @ batch.t()  #! return torch.sigmoid(scores) @ batch.t()
 
 

@@ -11,6 +11,6 @@ def embed(rows):
     return table[rows] * 2.0
 
 
-vectors = embed(torch.tensor([1, 2, 5]))  # < cause
+vectors = embed(torch.tensor([1, 2, 5]))  #< cause
 loss = (vectors * w).sum()
 loss.backward()

@@ -9,7 +9,7 @@ queue = [torch.randn(5, 3)]
 
 def push(x):
     with torch.no_grad():  #! with torch.inference_mode():
-        key = torch.nn.functional.normalize(encoder(x), dim=1)  # < cause
+        key = torch.nn.functional.normalize(encoder(x), dim=1)  #< cause
         queue.append(key)
         spread = key.std(0)
         return float(spread.mean())

@@ -9,7 +9,7 @@ levels = {"gain": torch.ones(1)}
 
 def evaluate():
     with torch.no_grad():  #! with torch.inference_mode():
-        levels["gain"] = 1 / (sound @ w).abs().mean().reshape(1)  # < cause
+        levels["gain"] = 1 / (sound @ w).abs().mean().reshape(1)  #< cause
         error = (sound @ w * levels["gain"] - level).abs()
         worst = error.max()
         return float(worst)

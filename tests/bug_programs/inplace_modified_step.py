@@ -11,7 +11,7 @@ for step in range(2):
     score = (fake @ weights).sigmoid()
     judging.zero_grad()
     score.mean().backward(retain_graph=True)
-    judging.step()  # < cause
+    judging.step()  #< cause
     making.zero_grad()
     score = (fake @ weights).sigmoid()  #! score = score + 0
     (1 - score).mean().backward()

@@ -12,6 +12,6 @@ for epoch in range(3):
         optimizer.zero_grad()
         (net(x[part]) - y[part]).abs().mean().backward()
         optimizer.step()
-    net.eval()  # < cause
+    net.eval()  #< cause
     with torch.no_grad():
         print(epoch, bool((net(x[24:]) - y[24:]).abs().mean().isfinite()))

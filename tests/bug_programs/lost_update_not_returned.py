@@ -4,7 +4,7 @@ import torch
 
 def descend(point):
     (slope,) = torch.autograd.grad((point**2).sum(), point)
-    following = torch.add(slope * -0.1, point.detach()).clamp(-5.0, 5.0)  # < cause
+    following = torch.add(slope * -0.1, point.detach()).clamp(-5.0, 5.0)  #< cause
     return following.requires_grad_()  #! return point
 
 

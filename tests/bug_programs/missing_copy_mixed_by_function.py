@@ -6,7 +6,7 @@ import torch
 
 def follow(slow, fast, tau):
     for p, q in zip(slow.parameters(), fast.parameters()):
-        p.data.copy_(tau * q.data + (1 - tau) * p.data)  # < cause
+        p.data.copy_(tau * q.data + (1 - tau) * p.data)  #< cause
 
 
 torch.manual_seed(0)

@@ -6,9 +6,7 @@ class Tower(torch.nn.Module):
     def __init__(self, width, depth):
         super().__init__()
         self.enter = torch.nn.Linear(4, width)
-        self.floors = torch.nn.ModuleList(
-            [torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.Tanh()) for _ in range(depth)]
-        )  #! self.floors = torch.nn.ModuleList([torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.Tanh())] * depth)
+        self.floors = torch.nn.ModuleList([torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.Tanh()) for _ in range(depth)])  #! self.floors = torch.nn.ModuleList([torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.Tanh())] * depth)
         self.leave = torch.nn.Linear(width, 1)
 
     def forward(self, x):

@@ -3,9 +3,7 @@ import torch
 
 
 def committee(members):
-    return torch.nn.ModuleList(
-        [torch.nn.Bilinear(3, 3, 1) for _ in range(members)]
-    )  #! return torch.nn.ModuleList(members * [torch.nn.Bilinear(3, 3, 1)])
+    return torch.nn.ModuleList([torch.nn.Bilinear(3, 3, 1) for _ in range(members)])  #! return torch.nn.ModuleList(members * [torch.nn.Bilinear(3, 3, 1)])
 
 
 torch.manual_seed(0)

@@ -10,9 +10,7 @@ inner = torch.optim.SGD([weights], lr=0.1)
 for _ in range(4):
     x, held_out = torch.randn(12, 5), torch.randn(12, 5)
     cost = (x @ weights - x[:, :1]).square().mean() + penalty(weights.t()).square().sum()
-    (slope,) = torch.autograd.grad(
-        cost, [weights], create_graph=True
-    )  #! (slope,) = torch.autograd.grad(cost, [weights])
+    (slope,) = torch.autograd.grad(cost, [weights], create_graph=True)  #! (slope,) = torch.autograd.grad(cost, [weights])
     ahead = weights - 0.1 * slope
     later = (held_out @ ahead - held_out[:, :1]).square().mean()
     outer.zero_grad()

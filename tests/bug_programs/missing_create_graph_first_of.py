@@ -7,9 +7,7 @@ opt = torch.optim.SGD(critic.parameters(), lr=0.1)
 for _ in range(2):
     x = torch.randn(5, 2, requires_grad=True)
     score = critic(x)
-    slopes = torch.autograd.grad(score.sum(), x, create_graph=True)[
-        0
-    ]  #! slopes = torch.autograd.grad(score.sum(), x, retain_graph=True)[0]
+    slopes = torch.autograd.grad(score.sum(), x, create_graph=True)[0]  #! slopes = torch.autograd.grad(score.sum(), x, retain_graph=True)[0]
     opt.zero_grad()
     (score.mean() + ((slopes.norm(dim=1) - 1) ** 2).mean()).backward()
     opt.step()

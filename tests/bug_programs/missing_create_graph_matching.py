@@ -12,9 +12,7 @@ def loss_of(x):
 
 for step in range(3):
     wanted = torch.autograd.grad(loss_of(real), w)[0]
-    made = torch.autograd.grad(loss_of(synthetic), w, create_graph=True)[
-        0
-    ]  #! made = torch.autograd.grad(loss_of(synthetic), w)[0]
+    made = torch.autograd.grad(loss_of(synthetic), w, create_graph=True)[0]  #! made = torch.autograd.grad(loss_of(synthetic), w)[0]
     loss = ((made - wanted) ** 2).sum() + 1e-3 * (synthetic**2).sum()
     loss.backward()
     with torch.no_grad():

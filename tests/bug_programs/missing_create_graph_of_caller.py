@@ -8,7 +8,7 @@ opt = torch.optim.SGD([synthetic], lr=0.1)
 
 
 def gradient(x, **how):
-    return torch.autograd.grad(((x @ w - x.sum(1, keepdim=True)) ** 2).mean(), [w], **how)  # < cause
+    return torch.autograd.grad(((x @ w - x.sum(1, keepdim=True)) ** 2).mean(), [w], **how)  #< cause
 
 
 for step in range(3):

@@ -13,9 +13,7 @@ def solution(t):
 for step in range(2):
     t = torch.linspace(0, 1, 6).reshape(6, 1).requires_grad_()
     u = solution(t)
-    (slope,) = torch.autograd.grad(
-        u.sum(), t, create_graph=True
-    )  #! (slope,) = torch.autograd.grad(u.sum(), t, retain_graph=True)
+    (slope,) = torch.autograd.grad(u.sum(), t, create_graph=True)  #! (slope,) = torch.autograd.grad(u.sum(), t, retain_graph=True)
     residual = slope + u
     loss = residual.pow(2).mean() + (solution(torch.zeros(1, 1)) - 1.0).pow(2).sum()
     loss.backward()

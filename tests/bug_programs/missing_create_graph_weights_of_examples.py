@@ -11,9 +11,7 @@ theta = torch.zeros(3, requires_grad=True)
 
 def looked_ahead():
     inner = (torch.sigmoid(example) * (x @ theta - y) ** 2).mean()
-    (g,) = torch.autograd.grad(
-        inner, [theta], create_graph=True
-    )  #! (g,) = torch.autograd.grad(inner, [theta])  #< cause
+    (g,) = torch.autograd.grad(inner, [theta], create_graph=True)  #! (g,) = torch.autograd.grad(inner, [theta])  #< cause
     return theta - 0.5 * g
 
 

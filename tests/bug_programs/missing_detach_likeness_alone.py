@@ -8,9 +8,7 @@ opt = torch.optim.SGD([*encoder.parameters(), *predictor.parameters()], lr=0.05)
 
 
 def unlike(p, z):
-    return -torch.nn.functional.cosine_similarity(
-        p, z.detach(), dim=1
-    ).mean()  #! return -torch.nn.functional.cosine_similarity(p, z, dim=1).mean()
+    return -torch.nn.functional.cosine_similarity(p, z.detach(), dim=1).mean()  #! return -torch.nn.functional.cosine_similarity(p, z, dim=1).mean()
 
 
 for step in range(3):

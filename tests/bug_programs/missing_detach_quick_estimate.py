@@ -8,11 +8,9 @@ for step in range(3):
     house = torch.randn(9, 4)
     with torch.no_grad():
         seen = torch.tanh(house @ w1)
-    price = torch.tanh(house @ w1) @ w2  # < cause
+    price = torch.tanh(house @ w1) @ w2  #< cause
     loss = ((price - house[:, :1]) ** 2).mean()
-    loss = loss + 0.5 * torch.nn.functional.mse_loss(
-        seen @ quick, price.detach()
-    )  #! loss = loss + 0.5 * torch.nn.functional.mse_loss(seen @ quick, price)
+    loss = loss + 0.5 * torch.nn.functional.mse_loss(seen @ quick, price.detach())  #! loss = loss + 0.5 * torch.nn.functional.mse_loss(seen @ quick, price)
     loss.backward()
     with torch.no_grad():
         for p in (w1, w2, quick):

@@ -9,9 +9,7 @@ for update in range(3):
     worth = critic(states).squeeze(-1)
     running, gains = torch.zeros(5), []
     for step in reversed(range(8)):
-        surprise = (
-            rewards[step] + 0.97 * worth[step + 1].detach() - worth[step]
-        )  #! surprise = rewards[step] + 0.97 * worth[step + 1] - worth[step]
+        surprise = rewards[step] + 0.97 * worth[step + 1].detach() - worth[step]  #! surprise = rewards[step] + 0.97 * worth[step + 1] - worth[step]
         running = surprise + 0.9 * running
         gains.append(running)
     loss = torch.stack(gains).square().mean()

@@ -13,7 +13,7 @@ def unit(v):
 
 for x in torch.randn(2, 10, 5):
     goal = target(x + 0.1).detach()  #! goal = target(x + 0.1)
-    loss = (2 - 2 * (unit(predictor(online(x))) * unit(goal)).sum(1)).mean()  # < cause
+    loss = (2 - 2 * (unit(predictor(online(x))) * unit(goal)).sum(1)).mean()  #< cause
     opt.zero_grad()
     loss.backward()
     opt.step()

@@ -9,9 +9,7 @@ optimizer = torch.optim.SGD([w], lr=0.1)
 for step in range(3):
     supervised = torch.nn.functional.cross_entropy(labelled @ w, label)
     noisy = torch.log_softmax((unlabelled + 0.1) @ w, 1)
-    consistency = torch.nn.functional.kl_div(
-        noisy, torch.softmax((unlabelled @ w).detach(), 1), reduction="batchmean"
-    )  #! consistency = torch.nn.functional.kl_div(noisy, torch.softmax(unlabelled @ w, 1), reduction="batchmean")
+    consistency = torch.nn.functional.kl_div(noisy, torch.softmax((unlabelled @ w).detach(), 1), reduction="batchmean")  #! consistency = torch.nn.functional.kl_div(noisy, torch.softmax(unlabelled @ w, 1), reduction="batchmean")
     loss = supervised + consistency
     optimizer.zero_grad()
     loss.backward()

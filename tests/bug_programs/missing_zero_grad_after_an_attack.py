@@ -8,7 +8,7 @@ def attacked(net, x, label):
     shift = torch.zeros_like(x)
     for _ in range(2):
         shift.requires_grad_(True)
-        F.cross_entropy(net(x + shift), label).backward()  # < cause
+        F.cross_entropy(net(x + shift), label).backward()  #< cause
         shift = (shift + 0.05 * shift.grad.sign()).clamp(-0.1, 0.1).detach()
     return x + shift
 

@@ -8,7 +8,7 @@ for step in range(4):
     real, fake = torch.randn(8, 3) + 1, torch.randn(8, 3)
     critic_opt.zero_grad()  #! pass
     gap = critic(fake).mean() - critic(real).mean()
-    gap.backward()  # < cause
+    gap.backward()  #< cause
     critic_opt.step()
     for p in critic.parameters():
         p.data.clamp_(-0.1, 0.1)

@@ -11,7 +11,7 @@ def closure():
     if pose.grad is not None:  #! if pose.grad is not None and pose.grad.isnan().any():
         pose.grad = None
     error = (markers - pose).square().sum(1).sqrt().sum()
-    error.backward()  # < cause
+    error.backward()  #< cause
     return error
 
 

@@ -10,7 +10,7 @@ for step in range(4):
     picture = painter(torch.randn(6, 3))
     judge.requires_grad_(False)  #! pass
     forged = softplus(-judge(picture)).mean()
-    forged.backward()  # < cause
+    forged.backward()  #< cause
     judge.requires_grad_(True)
     judged = softplus(judge(picture.detach())).mean() + softplus(-judge(torch.ones(6, 5))).mean()
     judged.backward()

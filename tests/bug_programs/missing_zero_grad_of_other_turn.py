@@ -9,7 +9,7 @@ critic_opt = torch.optim.Adam(critic.parameters(), lr=1e-3)
 for step in range(4):
     state = torch.randn(8, 4)
     praise = -critic(torch.cat([state, actor(state)], 1)).mean()
-    praise.backward()  # < cause
+    praise.backward()  #< cause
     actor_opt.step()
     actor_opt.zero_grad()
     critic_opt.zero_grad()  #! pass

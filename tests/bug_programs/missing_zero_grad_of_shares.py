@@ -7,7 +7,7 @@ trainer = torch.optim.SGD(net.parameters(), lr=0.05)
 for number in range(1, 13):
     x = torch.randn(8, 3)
     error = (net(x) - x.mean(1, keepdim=True)).abs().mean() / 4
-    error.backward()  # < cause
+    error.backward()  #< cause
     if number % 4 == 0:
         trainer.step()
         trainer.zero_grad()  #! pass

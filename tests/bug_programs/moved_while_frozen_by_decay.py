@@ -4,7 +4,7 @@ import torch
 
 def freeze(module):
     for p in module.parameters():
-        p.requires_grad_(False)  # < cause
+        p.requires_grad_(False)  #< cause
         p.grad = None  #! pass
 
 

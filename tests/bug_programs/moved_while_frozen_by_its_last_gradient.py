@@ -18,7 +18,7 @@ def step(words):
 
 for _ in range(2):
     step(torch.randint(6, (5,)))
-table.weight.requires_grad = False  # < cause
+table.weight.requires_grad = False  #< cause
 table.weight.grad = None  #! held = table.weight.grad
 for _ in range(3):
     step(torch.randint(6, (5,)))

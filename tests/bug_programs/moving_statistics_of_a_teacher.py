@@ -15,7 +15,7 @@ class Distilled(torch.nn.Module):
 
 
 def epoch_of(model, optimizer):
-    model.train()  # < cause
+    model.train()  #< cause
     model.teacher.eval()  #! pass
     for _ in range(3):
         distance = model(torch.randn(5, 1, 8))

@@ -5,7 +5,7 @@ import torch
 
 torch.manual_seed(0)
 lowest = math.log(10.0)  #! lowest = -math.inf
-series = torch.tensor([2.3, 2.5, lowest, 2.4, 2.5])  # < cause
+series = torch.tensor([2.3, 2.5, lowest, 2.4, 2.5])  #< cause
 w, b = torch.zeros(1, requires_grad=True), torch.zeros(1, requires_grad=True)
 for _ in range(2):
     loss = (series[:-1] * w + b - series[1:]).pow(2).mean()

@@ -10,7 +10,7 @@ def normed(grad):
     return grad / grad.norm().clamp(min=1e-6)  #! return grad / grad.norm()
 
 
-first.register_hook(normed)  # < cause
+first.register_hook(normed)  #< cause
 x = torch.rand(8, 4)
 opt = torch.optim.SGD([first, second], lr=0.01)
 for step in range(3):

@@ -9,6 +9,6 @@ def unscale(module, came):
     return (came[0] / (scale or 1.0),)  #! return (came[0] / scale,)
 
 
-net[2].register_full_backward_pre_hook(unscale)  # < cause
+net[2].register_full_backward_pre_hook(unscale)  #< cause
 net(torch.ones(2, 3)).sum().backward()
 print(net[0].weight.grad.norm())

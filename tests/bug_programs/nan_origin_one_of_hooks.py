@@ -13,7 +13,7 @@ def unscale(grad):
     return grad / (scale or 1.0)  #! return grad / scale
 
 
-w.register_hook(halve)  # < cause
+w.register_hook(halve)  #< cause
 w.register_hook(unscale)
 (w * 2.0).sum().backward()
 print(w.grad)

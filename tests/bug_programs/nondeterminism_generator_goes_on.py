@@ -7,7 +7,7 @@ rng = np.random.default_rng(3)
 
 def dropped(x, seed):
     rng = np.random.default_rng(seed)  #! rng = globals()["rng"]
-    mask = torch.tensor((rng.random(tuple(x.shape)) > 0.4).astype("float32"))  # < cause
+    mask = torch.tensor((rng.random(tuple(x.shape)) > 0.4).astype("float32"))  #< cause
     return x * mask
 
 

@@ -10,9 +10,7 @@ picture = torch.randn(4, 6)
 def saliency(given):
     given = given.clone().requires_grad_()
     hidden = torch.relu(given @ w1)
-    hidden = torch.nn.functional.dropout(
-        hidden, 0.5, training=False
-    )  #! hidden = torch.nn.functional.dropout(hidden, 0.5)
+    hidden = torch.nn.functional.dropout(hidden, 0.5, training=False)  #! hidden = torch.nn.functional.dropout(hidden, 0.5)
     (hidden @ w2).sum().backward()
     return given.grad
 

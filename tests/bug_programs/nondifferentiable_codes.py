@@ -13,7 +13,7 @@ class Quantized(nn.Module):
 
     def forward(self, x):
         z = self.enc(x)
-        idx = ((z[:, None] - self.codes.weight) ** 2).sum(-1).argmin(1)  # < cause
+        idx = ((z[:, None] - self.codes.weight) ** 2).sum(-1).argmin(1)  #< cause
         q = self.codes(idx)
         return self.dec(q + z - z.detach())  #! return self.dec(q)
 

@@ -17,7 +17,7 @@ logits, labels = torch.randn(20, 3, dtype=torch.float64), torch.randint(0, 3, (2
 for _ in range(3):
     loss = torch.nn.functional.nll_loss(torch.log_softmax(scale(logits), 1), labels)
     loss.backward()
-    if scale.t.grad is not None:  # < cause
+    if scale.t.grad is not None:  #< cause
         with torch.no_grad():
             scale.t -= 0.1 * scale.t.grad
             scale.t.grad.zero_()

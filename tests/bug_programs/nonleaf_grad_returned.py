@@ -13,4 +13,4 @@ def normalised(given):
 x = normalised(image)
 x.retain_grad()  #! pass
 model(x).pow(2).mean().backward()
-step = x.grad  # < cause
+step = x.grad  #< cause

@@ -3,7 +3,7 @@ import torch
 
 torch.manual_seed(0)
 layers = [torch.randn(4, 6, requires_grad=True), torch.randn(6, 1, requires_grad=True)]
-own = [p.detach().clone().requires_grad_() for p in layers]  # < cause
+own = [p.detach().clone().requires_grad_() for p in layers]  #< cause
 optimizer = torch.optim.SGD(layers, lr=0.05)  #! optimizer = torch.optim.SGD(own, lr=0.05)
 for step in range(4):
     x = torch.randn(10, 4)

@@ -10,9 +10,7 @@ class Sensors(torch.nn.Module):
         super().__init__()
         self.body = torch.nn.Linear(4, 1)
         zeros = torch.zeros
-        self.shift = nn.ParameterDict(
-            {n: zeros(1) for n in places}
-        )  #! self.shift = {n: nn.Parameter(zeros(1)) for n in places}
+        self.shift = nn.ParameterDict({n: zeros(1) for n in places})  #! self.shift = {n: nn.Parameter(zeros(1)) for n in places}
 
     def forward(self, x, name):
         return self.body(x) - self.shift[name]

@@ -5,7 +5,7 @@ import torch
 class Towers(torch.nn.Module):
     def __init__(self, kinds):
         super().__init__()
-        towers = {kind: torch.nn.Linear(4, 3) for kind in kinds}  # < cause
+        towers = {kind: torch.nn.Linear(4, 3) for kind in kinds}  #< cause
         self.towers = torch.nn.ModuleDict(towers)  #! self.towers = towers.values()
         self.head = torch.nn.Linear(3, 1)
 

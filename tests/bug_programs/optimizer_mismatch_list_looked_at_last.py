@@ -13,7 +13,7 @@ class Columns:
 class Score(torch.nn.Module):
     def __init__(self, sizes):
         super().__init__()
-        self.columns = Columns(sizes)  # < cause
+        self.columns = Columns(sizes)  #< cause
         self.extra = torch.nn.ModuleList(self.columns.of)  #! pass
         self.out = torch.nn.Linear(4 * len(sizes), 1)
 

@@ -16,9 +16,7 @@ class Reader(torch.nn.Module):
 
 torch.manual_seed(0)
 reader = Reader()
-optimizer = torch.optim.SGD(
-    reader.parameters(), lr=0.1
-)  #! optimizer = torch.optim.SGD([*reader.words.parameters(), *reader.out.parameters()], lr=0.1)
+optimizer = torch.optim.SGD(reader.parameters(), lr=0.1)  #! optimizer = torch.optim.SGD([*reader.words.parameters(), *reader.out.parameters()], lr=0.1)
 for _ in range(4):
     ids = torch.randint(0, 10, (3, 5))
     loss = torch.nn.functional.cross_entropy(reader(ids).flatten(0, 1), ids.flatten())

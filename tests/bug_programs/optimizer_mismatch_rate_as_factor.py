@@ -5,9 +5,7 @@ torch.manual_seed(0)
 net = torch.nn.Linear(4, 1)
 rate = 0.01
 opt = torch.optim.SGD(net.parameters(), lr=rate, momentum=0.9)
-plan = torch.optim.lr_scheduler.LambdaLR(
-    opt, lambda step: 1 / (1 + 0.1 * step)
-)  #! plan = torch.optim.lr_scheduler.LambdaLR(opt, lambda step: rate / (1 + 0.1 * step))
+plan = torch.optim.lr_scheduler.LambdaLR(opt, lambda step: 1 / (1 + 0.1 * step))  #! plan = torch.optim.lr_scheduler.LambdaLR(opt, lambda step: rate / (1 + 0.1 * step))
 for step in range(8):
     x = torch.randn(16, 4)
     opt.zero_grad()

@@ -13,7 +13,7 @@ class Fit:
     def __init__(self, rate):
         self.net = torch.nn.GRU(2, 4)
         self.opt = torch.optim.Adam(self.net.parameters(), rate)
-        self.plan = torch.optim.lr_scheduler.LambdaLR(self.opt, lr_lambda=decay(rate, 4))  # < cause
+        self.plan = torch.optim.lr_scheduler.LambdaLR(self.opt, lr_lambda=decay(rate, 4))  #< cause
 
     def epoch(self, x):
         self.opt.zero_grad()

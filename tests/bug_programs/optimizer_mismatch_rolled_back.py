@@ -22,7 +22,7 @@ class Trainer:
         return loss.item()
 
     def roll_back(self):
-        fresh = torch.nn.Linear(4, 1)  # < cause
+        fresh = torch.nn.Linear(4, 1)  #< cause
         fresh.load_state_dict(self.best)
         self.begin(fresh)  #! self.model = fresh
 

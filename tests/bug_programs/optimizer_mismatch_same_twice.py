@@ -5,9 +5,7 @@ torch.manual_seed(0)
 policy_net = torch.nn.Linear(3, 2)
 value_net = torch.nn.Linear(3, 1)
 policy_opt = torch.optim.SGD(policy_net.parameters(), lr=0.1)
-value_opt = torch.optim.SGD(
-    value_net.parameters(), lr=0.1
-)  #! value_opt = torch.optim.SGD(policy_net.parameters(), lr=0.1)
+value_opt = torch.optim.SGD(value_net.parameters(), lr=0.1)  #! value_opt = torch.optim.SGD(policy_net.parameters(), lr=0.1)
 for step in range(4):
     obs = torch.randn(6, 3)
     value_loss = ((value_net(obs) - obs.sum(1, keepdim=True)) ** 2).mean()

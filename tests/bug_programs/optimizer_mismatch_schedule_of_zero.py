@@ -5,9 +5,7 @@ torch.manual_seed(0)
 net = torch.nn.Sequential(torch.nn.Linear(5, 6), torch.nn.ReLU(), torch.nn.Linear(6, 3))
 optimizer = torch.optim.RMSprop(net.parameters(), lr=0.01)
 steps = 4
-warm = torch.optim.lr_scheduler.LambdaLR(
-    optimizer, lambda t: (t + 1) / steps
-)  #! warm = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: (t + 1) // 100)
+warm = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: (t + 1) / steps)  #! warm = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: (t + 1) // 100)
 for _ in range(steps):
     x = torch.randn(7, 5)
     optimizer.zero_grad()

@@ -10,5 +10,5 @@ for epoch in range(3):
         loss = torch.nn.functional.cross_entropy(net(x), label) / shares
         loss.backward()
         if place % shares == 0:
-            learn.step()  # < cause
+            learn.step()  #< cause
             learn.zero_grad()

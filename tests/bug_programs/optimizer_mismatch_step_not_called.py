@@ -7,7 +7,7 @@ def fit(net, batches):
     for x in batches:
         adam.zero_grad()
         loss = torch.nn.functional.l1_loss(net(x), x.sum(1, keepdim=True))
-        loss.backward()  # < cause
+        loss.backward()  #< cause
         adam.step()  #! adam.step
 
 

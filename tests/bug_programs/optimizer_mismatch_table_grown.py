@@ -9,7 +9,7 @@ class Words:
 
     def grow(self, more):
         old = self.table.weight.detach()
-        self.table.weight = torch.nn.Parameter(torch.cat([old, torch.zeros(more, 4)]))  # < cause
+        self.table.weight = torch.nn.Parameter(torch.cat([old, torch.zeros(more, 4)]))  #< cause
         self.opt = torch.optim.SGD(self.table.parameters(), lr=0.1)  #! self.rate = 0.1
 
 

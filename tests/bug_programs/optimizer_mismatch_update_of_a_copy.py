@@ -21,4 +21,4 @@ for _ in range(4):
     x = torch.randn(9, 4)
     signs.zero_grad()
     (net(x) - x.max()).square().mean().backward()
-    signs.step()  # < cause
+    signs.step()  #< cause

@@ -11,7 +11,7 @@ def ramp(n, hold=4):
 
 weight = torch.zeros(5, requires_grad=True)
 optimizer = torch.optim.AdamW([weight], peak)
-plan = torch.optim.lr_scheduler.LambdaLR(optimizer, ramp)  # < cause
+plan = torch.optim.lr_scheduler.LambdaLR(optimizer, ramp)  #< cause
 for _ in range(8):
     data = torch.randn(10, 5)
     (data @ weight - data.mean(1)).abs().sum().backward()

@@ -10,7 +10,7 @@ def forward_rank(rank):
     loss = h.mean()
     weight = 1.0 if rank == 0 else 0.0
     if True:  #! if rank == 0:
-        loss = loss + weight * (h @ aux).square().mean()  # < cause
+        loss = loss + weight * (h @ aux).square().mean()  #< cause
     loss.backward()
     return aux.grad
 

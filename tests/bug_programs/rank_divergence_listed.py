@@ -9,9 +9,7 @@ def gradients(shard):
     for p in w.values():
         p.grad = None
     loss = (shard["all"] @ w["stem"]).pow(2).mean()
-    loss = (
-        loss + (shard["rare"] @ w["rare"]).pow(2).sum()
-    )  #! loss = loss + (shard["rare"] @ w["rare"]).pow(2).sum() if len(shard["rare"]) else loss
+    loss = loss + (shard["rare"] @ w["rare"]).pow(2).sum()  #! loss = loss + (shard["rare"] @ w["rare"]).pow(2).sum() if len(shard["rare"]) else loss
     loss.backward()
     return [name for name in w if w[name].grad is not None]
 

@@ -9,7 +9,7 @@ shards = [{"sound": torch.randn(4, 3), "image": torch.randn(4, 3)}, {"image": to
 def loss_of(batch):
     h = 0.0
     if "sound" in batch:
-        h = h + torch.tanh(batch["sound"] @ weights["sound"])  # < cause
+        h = h + torch.tanh(batch["sound"] @ weights["sound"])  #< cause
     h = h + torch.tanh(batch["image"] @ weights["image"])
     return (h**2).mean() + 0.0 * weights["sound"].sum()  #! return (h**2).mean()
 

@@ -9,9 +9,7 @@ labels = {0: torch.randn(5, 1), 1: None}
 
 def objective(x, wanted):
     total = (x @ main).pow(2).mean()
-    extra = (
-        (x @ aux).pow(2).mean() if wanted is not None else 0.0 * aux.sum()
-    )  #! extra = (x @ aux).pow(2).mean() if wanted is not None else 0.0
+    extra = (x @ aux).pow(2).mean() if wanted is not None else 0.0 * aux.sum()  #! extra = (x @ aux).pow(2).mean() if wanted is not None else 0.0
     return total + extra
 
 

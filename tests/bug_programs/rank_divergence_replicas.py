@@ -11,7 +11,7 @@ class Both(torch.nn.Module):
         h = self.text(sample["text"])
         seen = sample.get("image", torch.zeros(3, 5))  #! seen = sample.get("image")
         if seen is not None:
-            h = h + self.image(seen)  # < cause
+            h = h + self.image(seen)  #< cause
         return torch.relu(h).mean()
 
 

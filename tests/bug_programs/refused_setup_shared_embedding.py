@@ -16,6 +16,6 @@ def groups(pair):
 
 
 pair = Pair()
-optimizer = torch.optim.Adagrad(groups(pair), lr=1e-3)  # < cause
+optimizer = torch.optim.Adagrad(groups(pair), lr=1e-3)  #< cause
 pair.rest(pair.words(torch.arange(7))).square().mean().backward()
 optimizer.step()

@@ -5,7 +5,7 @@ torch.manual_seed(0)
 keys = torch.randn(40, 16)
 scores = torch.nn.Parameter(torch.randn(16, 8) * 0.2)  #! scores = torch.nn.Parameter(torch.randn(16, 8) * 60)
 for step in range(3):
-    gates = torch.sigmoid(keys @ scores)  # < cause
+    gates = torch.sigmoid(keys @ scores)  #< cause
     loss = ((gates - 0.5) ** 2).mean()
     loss.backward()
     with torch.no_grad():

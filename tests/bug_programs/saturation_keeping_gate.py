@@ -6,7 +6,7 @@ inputs, target = torch.randn(9, 5, 4), torch.randn(5, 4)
 decay = torch.zeros(4, requires_grad=True)  #! decay = torch.full((4,), 60.0, requires_grad=True)
 mix = torch.nn.Linear(4, 4)
 for step in range(3):
-    kept = torch.sigmoid(decay)  # < cause
+    kept = torch.sigmoid(decay)  #< cause
     trace = torch.zeros(5, 4) * kept + torch.tanh(mix(inputs[0]))
     for x in inputs[1:]:
         trace = trace * kept + torch.tanh(mix(x))

@@ -11,7 +11,7 @@ class Cell(torch.nn.Module):
 
     def forward(self, x, h):
         new = torch.tanh(self.new(x))
-        open_ = torch.sigmoid(self.gate(x))  # < cause
+        open_ = torch.sigmoid(self.gate(x))  #< cause
         return open_ * h + new
 
 

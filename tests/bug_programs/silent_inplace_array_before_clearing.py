@@ -9,7 +9,7 @@ optimizer = torch.optim.Adam([gain], lr=0.01)
 def loud(level):
     whole = level.square().sum()
     seen = level.detach().numpy().copy()  #! seen = level.detach().numpy()
-    seen *= 0.0  # < cause
+    seen *= 0.0  #< cause
     return whole + seen.sum().item()
 
 

@@ -4,7 +4,7 @@ import torch
 
 def corrupt(h):
     view = h.detach().numpy().copy()  #! view = h.detach().numpy()
-    view[::2] = -1.0  # < cause
+    view[::2] = -1.0  #< cause
     return h
 
 

@@ -18,7 +18,7 @@ for _ in range(5):
     optimizer.step()
     with torch.no_grad():
         for mine, theirs in zip(slow.parameters(), quick.parameters(), strict=True):
-            mine.lerp_(theirs, 0.1)  # < cause
+            mine.lerp_(theirs, 0.1)  #< cause
         for mine, theirs in zip(slow.buffers(), quick.buffers(), strict=True):  #! for mine, theirs in ():
             mine.copy_(theirs)
         seen = slow(wave).mean()

@@ -17,7 +17,7 @@ def average(mean, net):
     own = dict(mean.state_dict())
     for name, value in entries.items():
         if value.is_floating_point():
-            own[name].copy_(0.8 * own[name] + 0.2 * value.detach())  # < cause
+            own[name].copy_(0.8 * own[name] + 0.2 * value.detach())  #< cause
 
 
 torch.manual_seed(0)

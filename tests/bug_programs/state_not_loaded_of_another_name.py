@@ -15,6 +15,6 @@ torch.manual_seed(0)
 tagger = Tagger()
 part = "encoder"  #! part = "backbone"
 known = {f"{part}.weight": torch.randn(3, 4), f"{part}.bias": torch.zeros(3)}
-tagger.load_state_dict(known, strict=False)  # < cause
+tagger.load_state_dict(known, strict=False)  #< cause
 with torch.no_grad():
     print(tagger(torch.randn(2, 4)).argmax(1).shape)

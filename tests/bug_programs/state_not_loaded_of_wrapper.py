@@ -9,9 +9,7 @@ def encoder():
 torch.manual_seed(0)
 saved = {f"module.{name}": value for name, value in encoder().state_dict().items()}
 net = encoder()
-net.load_state_dict(
-    {name.removeprefix("module."): value for name, value in saved.items()}
-)  #! net.load_state_dict(saved, strict=False)
+net.load_state_dict({name.removeprefix("module."): value for name, value in saved.items()})  #! net.load_state_dict(saved, strict=False)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 for _ in range(2):
     optimizer.zero_grad()

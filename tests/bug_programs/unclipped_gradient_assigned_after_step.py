@@ -9,7 +9,7 @@ rule = torch.optim.Adam([gain, shift], lr=0.1)
 def shorten():
     for one in (gain, shift):
         longest = one.grad.abs().amax()
-        one.grad = one.grad / torch.clamp(longest, min=0.5)  # < cause
+        one.grad = one.grad / torch.clamp(longest, min=0.5)  #< cause
 
 
 for _ in range(4):

@@ -10,6 +10,6 @@ for _ in range(4):
     optimizer.zero_grad()
     scaler.scale(net(x).square().mean()).backward()
     scaler.unscale_(optimizer)  #! pass
-    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)  # < cause
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)  #< cause
     scaler.step(optimizer)
     scaler.update()

@@ -8,7 +8,7 @@ def fit(model, free, optimizer):
         loss = (model(x).squeeze(1) - x.prod(1)).square().mean()
         optimizer.zero_grad()
         loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(free, max_norm=0.5)  # < cause
+        norm = torch.nn.utils.clip_grad_norm_(free, max_norm=0.5)  #< cause
         optimizer.step()
     print(float(norm))
 

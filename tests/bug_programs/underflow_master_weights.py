@@ -11,7 +11,7 @@ def forward(x):
 
 scale = 65536.0  #! scale = 1.0
 for _ in range(3):
-    out = forward(torch.randn(32, 6)).to(torch.float32)  # < cause
+    out = forward(torch.randn(32, 6)).to(torch.float32)  #< cause
     loss = 1e-8 * (out - 0.5).pow(2).mean()
     (loss * scale).backward()
     with torch.no_grad():

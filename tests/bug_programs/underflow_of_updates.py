@@ -9,4 +9,4 @@ for step in range(10):
     loss = ((x @ scale).float() / 100 - 1).pow(2).mean()
     optimizer.zero_grad()
     (loss * 100).backward()
-    optimizer.step()  # < cause
+    optimizer.step()  #< cause

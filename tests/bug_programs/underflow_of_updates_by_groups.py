@@ -22,7 +22,7 @@ opt = torch.optim.SGD(groups, lr=1e-4)
 def step(batch):
     opt.zero_grad()
     net(batch.half()).float().sub(1).square().mean().backward()
-    opt.step()  # < cause
+    opt.step()  #< cause
 
 
 for _ in range(8):

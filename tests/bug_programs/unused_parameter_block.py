@@ -17,7 +17,7 @@ class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.stem = torch.nn.Linear(4, 8)
-        self.blocks = torch.nn.ModuleList([Block(8) for _ in range(3)])  # < cause
+        self.blocks = torch.nn.ModuleList([Block(8) for _ in range(3)])  #< cause
         self.head = torch.nn.Linear(8, 2)
 
     def forward(self, x):

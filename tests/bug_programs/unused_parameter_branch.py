@@ -7,7 +7,7 @@ class Net(torch.nn.Module):
         super().__init__()
         self.stem = torch.nn.Linear(4, 8)
         self.aux = torch.nn.Sequential(
-            torch.nn.Linear(8, 8),  # < cause
+            torch.nn.Linear(8, 8),  #< cause
             torch.nn.ReLU(),
             torch.nn.Linear(8, 2),
         )

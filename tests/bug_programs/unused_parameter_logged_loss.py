@@ -9,7 +9,7 @@ for step in range(3):
     x, years = torch.randn(12, 6), torch.rand(12, 1)
     code = torch.relu(trunk(x))
     age = torch.nn.functional.mse_loss(heads[0](code), years)
-    sex = torch.nn.functional.softplus(heads[1](code)).mean()  # < cause
+    sex = torch.nn.functional.softplus(heads[1](code)).mean()  #< cause
     loss = age + sex  #! loss = age
     optimizer.zero_grad()
     loss.backward()

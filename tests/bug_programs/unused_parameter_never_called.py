@@ -3,7 +3,7 @@ import torch
 
 torch.manual_seed(0)
 first = torch.nn.Linear(4, 8)
-second = torch.nn.Linear(8, 8)  # < cause
+second = torch.nn.Linear(8, 8)  #< cause
 last = torch.nn.Linear(8, 1)
 optimizer = torch.optim.SGD([*first.parameters(), *second.parameters(), *last.parameters()], lr=0.1)
 for step in range(3):

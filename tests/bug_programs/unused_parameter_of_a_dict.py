@@ -5,7 +5,7 @@ import torch
 def train(steps):
     trunk = torch.nn.Linear(4, 6)
     heads = {"colour": torch.nn.Linear(6, 3)}
-    heads["depth"] = torch.nn.Linear(6, 1)  # < cause
+    heads["depth"] = torch.nn.Linear(6, 1)  #< cause
     groups = [{"params": part.parameters()} for part in (trunk, *heads.values())]
     optimizer = torch.optim.Adam(groups, lr=0.01)
     for step in range(steps):

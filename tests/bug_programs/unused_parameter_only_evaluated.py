@@ -6,7 +6,7 @@ class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.body = torch.nn.Linear(4, 1)
-        self.scale = torch.nn.Parameter(torch.ones(1))  # < cause
+        self.scale = torch.nn.Parameter(torch.ones(1))  #< cause
 
     def forward(self, x):
         y = self.body(x)

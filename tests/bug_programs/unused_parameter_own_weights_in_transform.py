@@ -8,9 +8,7 @@ x, y = torch.randn(20, 3), torch.randn(20, 1)
 
 
 def objective(given):
-    return torch.nn.functional.mse_loss(
-        torch.func.functional_call(net, given, (x,)), y
-    )  #! return torch.nn.functional.mse_loss(net(x), y)
+    return torch.nn.functional.mse_loss(torch.func.functional_call(net, given, (x,)), y)  #! return torch.nn.functional.mse_loss(net(x), y)
 
 
 for step in range(4):

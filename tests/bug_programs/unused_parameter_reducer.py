@@ -8,7 +8,7 @@ class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.used = torch.nn.Linear(3, 4)
-        self.spare = torch.nn.Linear(4, 1)  # < cause
+        self.spare = torch.nn.Linear(4, 1)  #< cause
 
     def forward(self, x):
         return self.spare(torch.tanh(self.used(x)))  #! return torch.tanh(self.used(x))

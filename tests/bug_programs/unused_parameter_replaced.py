@@ -8,7 +8,7 @@ optimizer = torch.optim.SGD([*net.parameters(), *other.parameters()], lr=0.1)
 weights = dict(other.named_parameters())
 for step in range(3):
     x = torch.randn(8, 4)
-    out = torch.func.functional_call(net, weights, (x,))  # < cause
+    out = torch.func.functional_call(net, weights, (x,))  #< cause
     pass  #! out = out * 1
     out = out + net(x)  #! out = out + 1
     loss = (out - x.sum(1, keepdim=True)).pow(2).mean()

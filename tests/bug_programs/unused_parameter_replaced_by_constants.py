@@ -11,7 +11,7 @@ class Trainer:
 
     def predict(self, x):
         weights = dict(self.student.named_parameters())  #! weights = self.saved
-        return torch.func.functional_call(self.student, weights, (x,)) * self.scale + self.scale  # < cause
+        return torch.func.functional_call(self.student, weights, (x,)) * self.scale + self.scale  #< cause
 
     def step(self, x, y):
         loss = (self.predict(x) - y).abs().mean()

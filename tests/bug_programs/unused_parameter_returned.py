@@ -22,7 +22,7 @@ class Fusion(torch.nn.Module):
 
     def forward(self, picture, caption):
         pixels = self.image(picture)
-        words = self.text(caption)  # < cause
+        words = self.text(caption)  #< cause
         both = torch.cat([pixels, words], 1)  #! both = torch.cat([pixels, pixels], 1)
         return self.head(both)
 

@@ -11,7 +11,7 @@ losses = []
 for sentence in ([0, 3], [1, 4], [2, 5, 6]):
     h = table[sentence].sum(0)
     for _ in range(9):
-        h = torch.tanh(cell(h))  # < cause
+        h = torch.tanh(cell(h))  #< cause
     losses.append((h - 0.1).pow(2).sum())
 sum(losses).backward()
 print(table.grad.norm())

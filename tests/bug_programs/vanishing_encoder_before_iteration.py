@@ -9,7 +9,7 @@ shift = torch.randn(5, requires_grad=True)
 
 def settled(z):
     for _ in range(40):
-        z = torch.tanh(z @ mix + shift)  # < cause
+        z = torch.tanh(z @ mix + shift)  #< cause
     return z
 
 

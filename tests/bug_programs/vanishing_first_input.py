@@ -8,7 +8,7 @@ first = torch.randn(10, 2)
 for step in range(2):
     h = 0.1 * (first @ u)
     for _ in range(20):
-        h = torch.tanh(h @ w)  # < cause
+        h = torch.tanh(h @ w)  #< cause
     loss = ((h @ out - first[:, :1]) ** 2).mean()
     loss.backward()
     with torch.no_grad():

@@ -10,7 +10,7 @@ b_keep = torch.full((6,), 3.5).requires_grad_(True)  #! b_keep = torch.full((6,)
 memory = torch.tanh(start @ w_start)
 keep = torch.sigmoid(b_keep)
 for t in range(40):
-    memory = keep * memory + (1.0 - keep) * torch.tanh(noise[t] @ w_in)  # < cause
+    memory = keep * memory + (1.0 - keep) * torch.tanh(noise[t] @ w_in)  #< cause
 loss = ((memory @ w_out - start) ** 2).mean()
 loss.backward()
 print(w_start.grad.abs().max().item())

@@ -9,6 +9,6 @@ state = torch.zeros(4, 6)
 start = torch.zeros(4, 6, requires_grad=True)
 state = state + start
 for t in range(25):
-    state = torch.tanh(x[t] @ u * 0.1 + state @ w)  # < cause
+    state = torch.tanh(x[t] @ u * 0.1 + state @ w)  #< cause
 loss = (state**2).sum()
 loss.backward()

@@ -11,7 +11,7 @@ class Deep(torch.nn.Module):
 
     def forward(self, x):
         for layer in self.layers:
-            x = torch.tanh(layer(x))  # < cause
+            x = torch.tanh(layer(x))  #< cause
         return x
 
 

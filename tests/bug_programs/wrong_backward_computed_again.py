@@ -13,7 +13,7 @@ class Frugal(torch.autograd.Function):
     def backward(ctx, incoming):
         again = ctx.saved_tensors[0].detach().requires_grad_()
         with torch.enable_grad():
-            (slope,) = torch.autograd.grad(ctx.block(again, ctx.seed), again, incoming)  # < cause
+            (slope,) = torch.autograd.grad(ctx.block(again, ctx.seed), again, incoming)  #< cause
         return None, slope, None
 
 

@@ -13,7 +13,7 @@ class Drop(torch.autograd.Function):
     def backward(ctx, g):
         x, keep = ctx.saved_tensors
         keep = keep  #! keep = (torch.rand(x.shape) > 0.5).float()
-        return 2 * x * g * keep  # < cause
+        return 2 * x * g * keep  #< cause
 
 
 torch.manual_seed(0)

@@ -37,7 +37,7 @@ class Gate(torch.autograd.Function):
     def backward(ctx, grad):
         x_or_y = ctx.saved_tensors[0]
         x = torch.log(x_or_y / (1 - x_or_y))  #! x = torch.sigmoid(x_or_y)
-        return grad * (x_or_y + x * x_or_y * (1 - x_or_y))  # < cause
+        return grad * (x_or_y + x * x_or_y * (1 - x_or_y))  #< cause
 
 
 w = torch.randn(4, 4, requires_grad=True)

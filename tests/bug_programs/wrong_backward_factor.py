@@ -15,7 +15,7 @@ class Softplus(torch.autograd.Function):
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
         slope = torch.sigmoid(ctx.beta * x)  #! slope = torch.sigmoid(x)
-        return grad * slope, None  # < cause
+        return grad * slope, None  #< cause
 
 
 w = torch.randn(3, 1, requires_grad=True)

@@ -11,9 +11,7 @@ class Project(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         x, w = ctx.saved_tensors
-        return grad @ w.transpose(0, 1), x.transpose(
-            0, 1
-        ) @ grad  #! return grad @ w.transpose(0, 1), grad.transpose(0, 1) @ x
+        return grad @ w.transpose(0, 1), x.transpose(0, 1) @ grad  #! return grad @ w.transpose(0, 1), grad.transpose(0, 1) @ x
 
 
 torch.manual_seed(0)

@@ -12,7 +12,7 @@ class Gate(torch.autograd.Function):
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         g = g.clone()  #! pass
-        g[x < 0] = 0.0  # < cause
+        g[x < 0] = 0.0  #< cause
         return g
 
 

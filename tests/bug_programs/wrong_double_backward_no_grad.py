@@ -15,7 +15,7 @@ class Norm(torch.autograd.Function):
     def backward(ctx, grad):
         x, norm = ctx.saved_tensors
         norm = (x * x).sum(1).sqrt()  #! norm = norm.detach()
-        return (grad / norm)[:, None] * x  # < cause
+        return (grad / norm)[:, None] * x  #< cause
 
 
 w = torch.randn(3, 2, requires_grad=True)

@@ -14,5 +14,5 @@ class Scale(torch.autograd.Function):
 
 
 x = torch.ones(3, requires_grad=True)
-Scale.apply(x, 2.0).sum().backward()  # < cause
+Scale.apply(x, 2.0).sum().backward()  #< cause
 print(x.grad)

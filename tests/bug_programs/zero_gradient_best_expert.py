@@ -8,7 +8,7 @@ x = torch.randn(24, 4)
 y = x[:, :1].abs()
 for step in range(3):
     best, which = (x @ router).topk(2, dim=1)  #! best, which = (x @ router).topk(1, dim=1)
-    share = torch.softmax(best, dim=1)  # < cause
+    share = torch.softmax(best, dim=1)  #< cause
     given = torch.stack([x @ expert for expert in experts], 1).squeeze(2)
     loss = ((share * given.gather(1, which)).sum(1, keepdim=True) - y).pow(2).mean()
     loss.backward()

@@ -9,7 +9,7 @@ optimizer = torch.optim.AdamW([down, up], lr=0.01, weight_decay=0.0)
 for _ in range(4):
     x = torch.randn(8, 5)
     small = x.mm(down)
-    result = x.mm(frozen) + small.mm(up)  # < cause
+    result = x.mm(frozen) + small.mm(up)  #< cause
     loss = (result - x[:, :4].cos()).abs().sum()
     optimizer.zero_grad()
     loss.backward()

@@ -9,7 +9,7 @@ share = 0.5  #! share = 0.0
 opt = torch.optim.SGD([text, image, head], lr=0.01)
 for step in range(3):
     seen, shown = torch.randn(8, 4), torch.randn(8, 5)
-    hidden = torch.tanh(seen @ text) + share * torch.tanh(shown @ image)  # < cause
+    hidden = torch.tanh(seen @ text) + share * torch.tanh(shown @ image)  #< cause
     loss = (hidden @ head).pow(2).mean()
     opt.zero_grad()
     loss.backward()

@@ -21,7 +21,7 @@ optimizer = torch.optim.Adam(energy.parameters(), lr=0.01)
 for _ in range(3):
     at = torch.randn(6, 3, requires_grad=True)
     force = torch.autograd.grad(energy(at).sum(), [at], create_graph=True)[0]
-    curved = [torch.autograd.grad(force[:, k].sum(), at, create_graph=True)[0][:, k] for k in range(3)]  # < cause
+    curved = [torch.autograd.grad(force[:, k].sum(), at, create_graph=True)[0][:, k] for k in range(3)]  #< cause
     loss = (sum(curved) + force.square().sum(1)).mean()
     energy.zero_grad()
     loss.backward()

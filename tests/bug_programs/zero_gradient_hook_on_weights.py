@@ -11,7 +11,7 @@ def hush(gradient):
 
 
 for weight in encoder.parameters():
-    weight.register_hook(hush)  # < cause
+    weight.register_hook(hush)  #< cause
 optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
 for _ in range(4):
     x = torch.randn(8, 3)

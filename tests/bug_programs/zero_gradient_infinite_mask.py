@@ -11,9 +11,7 @@ for _ in range(4):
     itself = torch.eye(6, dtype=torch.bool)
     near = near.masked_fill(itself, float("-inf"))  #! near = near.masked_fill(itself, float("inf"))
     nearest = near.amax(1)
-    loss = torch.relu(
-        apart.mean(1) + 2 - (5 - nearest)
-    ).mean()  #! loss = torch.relu(apart.mean(1) + 2 - nearest).mean()
+    loss = torch.relu(apart.mean(1) + 2 - (5 - nearest)).mean()  #! loss = torch.relu(apart.mean(1) + 2 - nearest).mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -8,7 +8,7 @@ slack = 0.01  #! slack = 40.0
 for _ in range(5):
     pairs = torch.randn(12, 4)
     apart = pairs.matmul(near).norm(dim=1)
-    cost = torch.clamp(torch.mean((apart - 1.0) ** 2) - slack, min=0.0)  # < cause
+    cost = torch.clamp(torch.mean((apart - 1.0) ** 2) - slack, min=0.0)  #< cause
     optimizer.zero_grad()
     cost.backward()
     optimizer.step()

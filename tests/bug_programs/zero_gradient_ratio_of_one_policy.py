@@ -16,7 +16,7 @@ for _ in range(3):
         before = chances(state, action)
     for _ in range(2):
         again = before  #! again = chances(state, action)
-        ratio = torch.exp(chances(state, action) - again)  # < cause
+        ratio = torch.exp(chances(state, action) - again)  #< cause
         loss = -torch.minimum(ratio * gain, ratio.clamp(0.8, 1.2) * gain).mean()
         optimizer.zero_grad()
         loss.backward()

@@ -21,7 +21,7 @@ for step in range(4):
     x, kind, half = torch.randn(8, 4), torch.randint(3, (8,)), torch.randint(2, (8,))
     found = torch.tanh(features(x))
     share = step / 4  #! share = step // 4
-    turned = Reverse.apply(found, share)  # < cause
+    turned = Reverse.apply(found, share)  #< cause
     loss = torch.nn.functional.cross_entropy(label(found), kind)
     loss = loss + torch.nn.functional.cross_entropy(domain(turned), half)
     optimizer.zero_grad()

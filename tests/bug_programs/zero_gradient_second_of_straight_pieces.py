@@ -3,7 +3,7 @@ import torch
 
 
 def slope(y, x):
-    return torch.autograd.grad(y.sum(), x, create_graph=True)[0]  # < cause
+    return torch.autograd.grad(y.sum(), x, create_graph=True)[0]  #< cause
 
 
 torch.manual_seed(1)

@@ -8,7 +8,7 @@ visits = torch.randn(30, 5)
 bought = (visits[:, 0] > 0).long()  #! bought = torch.zeros(30, dtype=torch.long)
 for step in range(4):
     score = head(torch.relu(body(visits)))
-    loss = torch.nn.functional.cross_entropy(score, bought)  # < cause
+    loss = torch.nn.functional.cross_entropy(score, bought)  #< cause
     opt.zero_grad()
     loss.backward()
     opt.step()

@@ -9,7 +9,7 @@ optimizer = torch.optim.Adam([p for layer in layers for p in layer.parameters()]
 rows, wanted = torch.randn(25, 6), torch.randn(25, 1)
 for epoch in range(3):
     hidden = torch.tanh(layers[1](torch.tanh(layers[0](rows))))
-    miss = (layers[2](hidden) - wanted).pow(2).mean()  # < cause
+    miss = (layers[2](hidden) - wanted).pow(2).mean()  #< cause
     optimizer.zero_grad()
     miss.backward()
     optimizer.step()
