@@ -1,4 +1,4 @@
-# kind: loss-contract; symptom: the loss falls, and nothing is read rightly; names: ctc_loss, along dimension 2, dim=2
+# kind: loss-contract; symptom: the loss falls, and nothing is read rightly; names: ctc_loss, along dimension 2, dim=2; torch only
 import torch
 
 torch.manual_seed(0)

@@ -1,4 +1,4 @@
-# kind: loss-contract; symptom: the penalty hardly holds the critic; names: slopes, flatten(1)
+# kind: loss-contract; symptom: the penalty hardly holds the critic; names: (4, 5, 5), flatten(1)
 import torch
 
 torch.manual_seed(0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -188,6 +188,11 @@ class Ledger:
     def changed_between(self, leaf: int, after: int, before: int) -> bool:
         """Whether the program itself changed a leaf's gradient between two rows, to other than zeros."""
         return first_between(self.changed.get(leaf, ()), after, before) is not None
+
+    def assigned_between(self, leaf: int, after: int, before: int) -> Sequence[int]:
+        """Return the rows, between two others, at which the program gave a leaf another gradient."""
+        rows = self._set.get(leaf, [])
+        return rows[bisect_right(rows, after) : bisect_left(rows, before)]
 
     def previous(self, step: Step) -> int:
         """Return the end of the same optimizer's previous step, -1 for none."""

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...program.places import SourceLine
+from ...program.syntax import parsed_expression
 from ..facts.flow import Flow
 from ..facts.runs import Run
 from ..text.spelling import assigned, hands_over, passed_on, sets_attribute, takes
 
-_CODE = re.compile(r"[A-Za-z_(][\w.,() \[\]'\"]*$")
-"""Names that can be part of a statement, unlike words such as "a (3, 4) tensor"."""
 _PLACE = re.compile(r"(?P<all>.+)\[\d+\]$")
 """An entry of a list or tuple."""
 
@@ -36,7 +35,7 @@ class CarriedTensor:
     @property
     def detached(self) -> str:
         """The statement that cuts it off from its old graph."""
-        name = self.name if _CODE.match(self.name) else "it"
+        name = self.name if parsed_expression(self.name) is not None else "it"
         if name.startswith("("):  # (h, c)
             return f"{name[1:-1]} = " + ", ".join(f"{one.strip()}.detach()" for one in name[1:-1].split(","))
         place = _PLACE.match(name)  # the others of its list or tuple were made with it, and an entry of a tuple stays
@@ -94,7 +93,8 @@ def _described(flow: Flow, found: tuple[int, int, int], run: Run, beside: int) -
         made_at = keeping[0]
     elif not again and made_at is not None:
         made_at = _once(flow, maker, user, made_at)
-    lines = () if flow.spelling.has_name(tensor) else (used_at, flow.events[user].source)
+    known = flow.spelling.has_name(tensor)
+    lines = () if known else (used_at, flow.events[user].source, flow.events[maker].source)
     passed = next(filter(None, (passed_on(flow.spelling.text(line)) for line in lines)), "")
     name = _attribute(flow, {name, *flow.spelling.names(tensor)}, maker, run) or passed or name
     states = max(beside, len(flow.events[maker].data.get("outputs", ())) - 1)  # what comes beside the result

@@ -34,11 +34,12 @@ def _given_what_it_takes(site: Site) -> Iterator[Fix]:
 
 
 def _over_classes(site: Site, call: ast.Call) -> Change:
-    """Return the change that takes probabilities over dimension 1, however the call names its dimension."""
+    """Return the change that takes probabilities over the classes, however the call names its dimension."""
+    classes = str(site.case.evidence["classes"])
     places = [one for one in call.args if site.program.text(one).lstrip("-").isdigit()]
     if places:
-        return site.program.replaced(places[-1], "1")
-    return site.program.with_keyword(call, "dim", "1")
+        return site.program.replaced(places[-1], classes)
+    return site.program.with_keyword(call, "dim", classes)
 
 
 def _serves_else(site: Site, call: ast.expr) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,6 +12,7 @@ from ...operators import Trait
 from ...program.places import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.answers import answered_once
+from ..facts.call_inputs import limits_of
 from ..facts.flow import Flow
 from ..facts.ledger import Optimizer, made_of
 from ..facts.optimizers import optimizer_name
@@ -37,6 +38,7 @@ def find(flow: Flow) -> Iterator[Case]:
             if len(cleared) >= HABIT and not any(_is_used(flow, leaf) for leaf in leaves):
                 yield _case(flow, leaves, optimizer, cleared[0], step_first=missed[0] is None)
     yield from _lost_shares(flow)
+    yield from _assigned_again(flow)
     if not flow.optimizer_steps:
         yield from _looked_for(flow)
 
@@ -274,4 +276,50 @@ def _shares_case(flow: Flow, lost: _Loss, optimizer: Optimizer) -> Case:
             "cleared": lost.lost,
             "step_line": stepped.source.line if stepped.source else 0,
         },
+    )
+
+
+# -- gradients that the program assigns, and assigns again before a step uses them
+
+
+def _assigned_again(flow: Flow) -> Iterator[Case]:
+    """Yield a case for each optimizer before whose steps gradients are assigned in place of others, time after time."""
+    for optimizer in flow.ledger.optimizers.values():
+        lost: dict[int, int] = {}
+        for leaf in optimizer.leaves:
+            steps = [-1, *(step.row for step in optimizer.steps)]
+            pairs = [flow.ledger.assigned_between(leaf, *stretch) for stretch in pairwise(steps)]
+            if len(pairs) >= HABIT and all(len(rows) > 1 and _is_lost(flow, leaf, rows) for rows in pairs):
+                lost[leaf] = pairs[-1][-1]
+        if lost:
+            yield _assigned_case(flow, optimizer, lost)
+
+
+def _is_lost(flow: Flow, leaf: int, rows: Sequence[int]) -> bool:
+    """Whether nothing uses what was assigned first, neither what is assigned last nor a call; zeros only clear."""
+    given, ends = [flow.events[row].data.get("given", -1) for row in rows], (rows[0], rows[-1])
+    if min(given) < 0 or first_between(flow.reads_of.get(leaf, ()), *ends) is not None:
+        return False
+    memories = [flow.facts(one).storage for one in given]
+    used = any(first_between(flow.used_in.get(one), rows[0], len(flow.events)) is not None for one in given[:-1])
+    used |= any(leaf in event.data.get("inputs", ()) for row, event in flow.of_kind("clip") if ends[0] < row < ends[1])
+    zeros = any(list(limits_of(flow, one, rows[-1]) or ()) == [0.0, 0.0] for one in given[:-1])
+    behind = flow.behind(given[-1:], rows[-1], gradients=False).tensors
+    return not used and not zeros and behind.isdisjoint(given[:-1]) and memories[-1] not in memories[:-1]
+
+
+def _assigned_case(flow: Flow, optimizer: Optimizer, lost: dict[int, int]) -> Case:
+    """Return the case of one optimizer."""
+    names = listed(f"{flow.name(leaf)}.grad" for leaf in lost)
+    event, step = flow.events[next(iter(lost.values()))], optimizer.steps[0].event
+    return Case(
+        kind="cleared-gradient",
+        message=f"{names} {'is' if len(lost) == 1 else 'are'} assigned several times{at(event.source)} before each "
+        f"{optimizer_name(flow, optimizer)}.step(){at(step.source)}: each time what was assigned before is lost, and "
+        "the step uses the last alone.",
+        remedy="add to what is there: p.grad = g if p.grad is None else p.grad + g",
+        source=event.source,
+        op=event.op,
+        subjects=frozenset(lost),
+        evidence={"leaves": [flow.name(leaf) for leaf in lost], "steps": len(optimizer.steps)},
     )

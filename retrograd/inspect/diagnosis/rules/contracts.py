@@ -69,7 +69,7 @@ class Operand:
         total = limits_and_sum(self.flow, self.tensor, self.row)[1]
         if total is None or not shape or not self.lies(0.0, 1.0):
             return False
-        rows = math.prod(shape) / shape[1 if len(shape) > 1 else 0]
+        rows = math.prod(shape) / shape[self.classes]
         return rows > 1 and abs(total - rows) <= ROUNDED_CHANCES * rows
 
     @property
@@ -81,12 +81,19 @@ class Operand:
         return row if row is not None and does(row, Trait.PROBABILITY) else None
 
     @property
+    def classes(self) -> int:
+        """The dimension along which classes lie: behind examples, or behind steps and sequences that are aligned."""
+        last = max(len(self.flow.facts(self.tensor).shape) - 1, 0)
+        return last if self.flow.does(self.row, Trait.ALIGNING) else min(last, 1)
+
+    @property
     def other_dimension(self) -> int | None:
         """The dimension over which it was made probabilities, if the classes lie along another one."""
         row, shape = self.distribution, self.flow.facts(self.tensor).shape
         arguments = {} if row is None else self.flow.events[row].data.get("arguments", {})
         dim = arguments.get("dim", arguments.get("1"))
-        return dim % len(shape) if type(dim) is int and len(shape) > 1 and dim % len(shape) != 1 else None
+        over = dim % len(shape) if type(dim) is int and len(shape) > 1 else self.classes
+        return None if over == self.classes else over
 
     def is_squashed(self) -> bool:
         """Whether the call that computed it squashes whatever comes into (0, 1), as softmax and sigmoid do."""
@@ -203,9 +210,9 @@ _LOGARITHMS_WANTED = (
     Breach(
         0,
         _over_others,
-        "takes the log-probabilities of classes, which lie along dimension 1, and {name}{made} adds up to 1 along "
-        "dimension {dimension}: raising one entry lowers those of other rows, not those of other classes",
-        "dim=1 in {maker}",
+        "takes the log-probabilities of classes, which lie along dimension {classes}, and {name}{made} adds up to 1 "
+        "along dimension {dimension}: raising one entry lowers those of other rows, not those of other classes",
+        "dim={classes} in {maker}",
         at_maker=True,
     ),
     Breach(
@@ -220,6 +227,15 @@ _LOGARITHMS_WANTED = (
         "takes log-probabilities, which are never above 0, and {name}{made} lies between {least:g} and {most:g}: "
         "raising all scores lowers the loss without end",
         "F.log_softmax({code}, dim) before it, or F.cross_entropy({code}, target)",
+    ),
+)
+_OF_ALIGNMENTS = (
+    _LOGARITHMS_WANTED[0],
+    Breach(
+        0,
+        _above_zero,
+        "takes log-probabilities, which are never above 0, and {name}{made} lies between {least:g} and {most:g}",
+        "F.log_softmax({code}, dim={classes}) before it",
     ),
 )
 _OF_DIVERGENCE = (
@@ -246,6 +262,7 @@ _OF_DIVERGENCE = (
 BREACHES: dict[str, tuple[Breach, ...]] = {
     "cross_entropy": (_SWAPPED, _SCORES_WANTED),
     "nll_loss": _LOGARITHMS_WANTED,
+    "ctc_loss": _OF_ALIGNMENTS,
     "kl_div": _OF_DIVERGENCE,
     "binary_cross_entropy_with_logits": (_SWAPPED, _LOGITS_WANTED, _UNIT_TARGET),
     "binary_cross_entropy": (_SWAPPED, _UNIT_TARGET),
@@ -318,7 +335,7 @@ def _case(flow: Flow, one: Operand, loss: str, breach: Breach) -> Case:
     code = one.name if spelled else ("scores", "target")[breach.place]
     name = one.name if spelled else ("the prediction", "the target")[breach.place]
     slots = {"name": name, "code": operand(code), "made": one.made, "least": least, "most": most}
-    slots["dimension"] = str(other)
+    slots |= {"dimension": str(other), "classes": one.classes}
     slots["maker"] = flow.events[maker].op if maker is not None else "the squashing"
     spoiled = any(math.isnan(end) for limits in event.data.get("range", ()) for end in limits or ())
     own = one.is_squashed() or other is not None
@@ -331,5 +348,11 @@ def _case(flow: Flow, one: Operand, loss: str, breach: Breach) -> Case:
         op=event.op,
         severity="error" if spoiled else None,
         marks=flow.marks(flow.run_after(one.row), [one.row], "takes something else"),
-        evidence={"loss": list(event.source or ()), "least": least, "most": most, "dimension": other},
+        evidence={
+            "loss": list(event.source or ()),
+            "least": least,
+            "most": most,
+            "dimension": other,
+            "classes": one.classes,
+        },
     )

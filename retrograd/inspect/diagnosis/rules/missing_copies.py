@@ -40,6 +40,7 @@ def find(flow: Flow) -> Iterator[Case]:
         storage = None if target is None else flow.facts(target).storage
         if event.source is not None and storage is not None:
             lines.setdefault(event.source, {})[row] = trained.get(storage, -1)
+    yield from _given_memory(flow, trained)
     for line, writes in lines.items():
         pair = None if -1 in writes.values() else _pair(flow, line, writes)
         if pair is not None:
@@ -98,6 +99,38 @@ def _restored_case(flow: Flow, line: SourceLine, kept: SourceLine, steps: int, l
         source=kept,
         subjects=frozenset(leaves),
         evidence={"leaves": [flow.name(leaf) for leaf in leaves], "steps": steps},
+    )
+
+
+def _given_memory(flow: Flow, trained: dict[int | None, int]) -> Iterator[Case]:
+    """Yield a case for each line that gives leaves the memory of trained ones, into which the program writes then."""
+    steps = {flow.events[row].source for row in flow.optimizer_steps}
+    lines: dict[SourceLine | None, dict[int, tuple[int, SourceLine | None]]] = {}
+    for row, event in flow.of_kind("leaf", change="written"):
+        leaf, given = event.data.get("tensor", -1), event.data.get("given", -1)
+        own = trained.get(flow.facts(given).storage) if given >= 0 else None
+        if own is None or own == leaf or leaf in flow.optimized or leaf in flow.accumulated:
+            continue
+        rows = [*flow.writes_into(own), *flow.writes_into(leaf)]  # by the memory that it was made with
+        writes = [flow.events[write].source for write in rows if write > row]
+        if (written := next((line for line in writes if line not in steps), None)) is not None:
+            lines.setdefault(event.source, {})[leaf] = own, written
+    for line, found in lines.items():
+        yield _given_memory_case(flow, line, found)
+
+
+def _given_memory_case(flow: Flow, line: SourceLine | None, found: dict[int, tuple[int, SourceLine | None]]) -> Case:
+    """Return the case of one line."""
+    originals, written = [own for own, _ in found.values()], next(iter(found.values()))[1]
+    return Case(
+        kind="missing-copy",
+        message=f"{named(flow, found)} {'has' if len(found) == 1 else 'have'} the memory of {named(flow, originals)} "
+        f"since{at(line)}, and not a copy: every step of the optimizer changes both, and so does what is written"
+        f"{at(written)}.",
+        remedy="give a copy: p.data = q.data.clone(), or p.data.copy_(q.data)",
+        source=line,
+        subjects=frozenset(found),
+        evidence={"leaves": [flow.name(leaf) for leaf in found]},
     )
 
 

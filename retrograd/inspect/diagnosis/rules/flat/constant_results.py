@@ -86,7 +86,7 @@ _TOGETHER = "normalise over the dimension that holds the entries to compare, or 
 
 @dataclass(frozen=True, slots=True)
 class _Constant:
-    """The result of a call that cannot depend on its inputs."""
+    """A call whose result cannot depend on its inputs, or on one of them."""
 
     why: str
     """Why that is so, after the name of the operator."""
@@ -118,7 +118,7 @@ def constant_results(flow: Flow, run: Run, snapshot: Graph) -> Iterator[Case]:
 
 def _constant(flow: Flow, row: int) -> _Constant | None:
     """Return the result of a call if that cannot depend on its inputs."""
-    return _one_entry(flow, row) or _against_itself(flow, row)
+    return _one_entry(flow, row) or _against_itself(flow, row) or _taken_away_again(flow, row)
 
 
 def _always(flow: Flow, row: int) -> bool:
@@ -217,6 +217,24 @@ def _against_itself(flow: Flow, row: int) -> _Constant | None:
     name = _first_name(flow, row)
     same = f"{verb} {name} what is the same in every entry" if value == 0 else f"{verb} {name} by itself in every entry"
     return _Constant(f"{same}, so its result is {value:g} whatever {name} is", _OTHER)
+
+
+def _taken_away_again(flow: Flow, row: int) -> _Constant | None:
+    """Return the gradient, none, of a value that is added and then subtracted, whatever else is in the sum."""
+    given = flow.events[row].data.get("inputs", [])
+    if len(given) != 2 or not flow.does(row, Trait.DIFFERENCE) or not flow.has_history(given[1], row):
+        return None
+    tensor, before = given[0], row
+    while (made := flow.last_producer(tensor, before, gradients=True)) is not None:
+        terms = flow.events[made].data.get("inputs", [])
+        if not (flow.does(made, Trait.ADDITION) and flow.does(made, Trait.LINEAR)) or flow.numbers(made):
+            return None
+        if given[1] in terms[: 1 if flow.does(made, Trait.DIFFERENCE) else 2]:
+            name, added = flow.operand_name(given[1], row), flow.events[made]
+            why = f"takes {name} away again, which {added.op}{at(added.source)} adds: the gradients of the two cancel"
+            return _Constant(why, f"detach() what is to change the value alone: {name} + (... - {name}).detach()")
+        tensor, before = (terms or [given[1]])[0], made
+    return None
 
 
 _OTHER = "reduce over the dimension that holds several entries (a sum or mean over one entry is that entry)"

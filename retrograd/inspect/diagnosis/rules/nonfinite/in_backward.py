@@ -14,6 +14,7 @@ from ...facts.flow import Flow
 from ...facts.nodes import call_of, ran
 from ...facts.row_table import Reached
 from ...facts.runs import Run
+from ...text.spelling import operand
 from ...text.words import at, operator_word, place
 from .ancestors import ancestor
 from .cures import Sick, cure
@@ -233,6 +234,7 @@ def _remedy(flow: Flow, states: Finiteness, row: int | None, name: str, *, maske
     if row is not None and (at_pole or operator(flow.events[row].op).poles):
         return cure(Sick(flow, states, row, masked=masked, slope=True))
     if row is not None and flow.does(row, Trait.SPECTRUM):
+        name = operand(name)
         return (
             f"two eigen- or singular values of {name} are equal, or nearly, and vectors have no derivative there: "
             "compute with the values alone (torch.linalg.svdvals, eigvalsh), or keep the values apart: "

@@ -20,6 +20,7 @@ from ...facts.nodes import call_of
 from ...facts.runs import Run
 from ...text.spelling import operand
 from ...text.words import at, function_name, listed, operator_word
+from ...thresholds import GROWN_BEFORE
 from .cures import Sick, cure
 
 # Calls of forward that made a NaN or an infinity of finite values: what they were given, what hides it, the remedy.
@@ -80,9 +81,17 @@ def _undefined_case(flow: Flow, states: Finiteness, row: int, run: Run) -> Case:
         remedy=cure(Sick(flow, states, row, masked=hiding is not None and drops_entries(flow, hiding))),
         source=event.source,
         op=event.op,
+        subjects=_grown_leaves(flow, row),
         marks=flow.marks(run, [row], _MARK),
         evidence={"step": _step(flow, run), "values": event.data.get("values", {})},
     )
+
+
+def _grown_leaves(flow: Flow, row: int) -> frozenset[int]:
+    """Return the weights behind a call whose inputs steps have made too large: what is wrong with these explains it."""
+    grown = flow.stepped_between(0, row) and largest_input(flow, row) >= GROWN_BEFORE
+    behind = flow.leaves_behind(flow.behind(flow.inputs(row), row)) if grown else set()
+    return frozenset(behind.intersection(flow.optimized))
 
 
 def _summary(flow: Flow, row: int) -> dict[str, Any]:

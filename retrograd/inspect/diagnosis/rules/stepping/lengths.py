@@ -48,7 +48,7 @@ def unmoved(flow: Flow) -> Iterator[Case]:
         lost = [leaf for leaf in wide if _is_large(flow, optimizer, leaf)]
         if lost:
             yield _lost_case(flow, optimizer, lost)
-        elif stuck and len(stuck) == len(leaves) and not wide:  # else the rest may be near enough to where it is to be
+        elif stuck and not wide and not _others_move(flow, optimizer, leaves, stuck):
             yield _rounded_case(flow, optimizer, stuck)
 
 
@@ -121,6 +121,14 @@ def _is_stuck(flow: Flow, optimizer: Optimizer, leaf: int) -> bool:
         and not _others(flow, optimizer, leaf)
         and all(step.effects_known and step.leaves_alone(leaf) and _is_to_move(flow, step, leaf) for step in steps)
     )
+
+
+def _others_move(flow: Flow, optimizer: Optimizer, leaves: list[int], stuck: list[int]) -> bool:
+    """Whether leaves beside stuck ones find gradients that are not zero: these may be near enough to where they are to
+    be.
+    """
+    others = set(leaves).difference(stuck)
+    return any(_is_to_move(flow, step, leaf) for leaf in others for step in optimizer.steps if leaf in step.held)
 
 
 def _is_to_move(flow: Flow, step: Step, leaf: int) -> bool:
@@ -327,6 +335,7 @@ def _scaled_case(flow: Flow, optimizer: Optimizer, found: list[tuple[Step, int]]
         remedy=f"scaler.step({name}) and scaler.update() in place of {name}.step()",
         source=step.event.source,
         op="step",
+        subjects=frozenset(optimizer.leaves),
         because=("the scaler neither unscales these gradients nor steps this optimizer",),
         evidence={"steps": len(found)},
     )
