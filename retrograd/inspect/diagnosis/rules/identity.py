@@ -45,8 +45,8 @@ def _derived_case(flow: Flow, leaf: int, row: int, result: int, passes: int) -> 
     event, name = flow.events[row], flow.name(result)
     return Case(
         kind="optimizer-mismatch",
-        message=f"{name} is not a leaf: {event.op} computed it from a parameter{at(event.source)}, only once, and "
-        f"{passes} passes use it. The gradient goes to the tensor before {event.op}, which no optimizer has, so {name} "
+        message=f"{name} is not a leaf: {event.written} computed it from a parameter{at(event.source)}, only once, and "
+        f"{passes} passes use it. The gradient goes to the tensor before {event.written}, which no optimizer has, so {name} "
         "never changes.",
         remedy=f"make {name} itself the parameter: torch.nn.Parameter(...) around the finished value",
         source=event.source,

@@ -11,6 +11,7 @@ from ...base import Case
 from ...facts.flow import Flow
 from ...facts.lines import few_of_each_line
 from ...facts.row_table import last_before
+from ...roles.compared import given_to
 from ...text.words import at, shape_text
 from .not_scalar import in_brackets
 
@@ -79,13 +80,22 @@ def _picked_case(flow: Flow, row: int, table: int, index: int) -> Case:
 def _by_accident(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> bool:
     """Whether nothing shows that a call was to make a square of a column and a vector, or something that it was not.
 
-    ``own``: what is compared with itself, all pairs, somewhere in the program.
+    ``own``: what is compared with itself, all pairs, somewhere in the program.  What meets a view of itself makes a
+    table of its pairs, and parameters have no rows of a batch.
     """
+    if _entries_of(flow, pair[0]) == _entries_of(flow, pair[1]) or any(_of_leaves(flow, one, row) for one in pair):
+        return False
     if _is_a_target(flow, row) or _only_added_up(flow, row):
         return True
     if _joins_a_square(flow, row, *pair) or (flow.does(row, Trait.COMPARISON) and not _only_totals(flow, row, pair)):
         return False
     return not _meant(flow, row, pair[0]) or _shows_no_pairs(flow, row, pair, own)
+
+
+def _of_leaves(flow: Flow, tensor: int, row: int) -> bool:
+    """Whether a tensor is a leaf to train, or made of such alone."""
+    origins = given_to(flow, flow.behind([tensor], row)) or {tensor}
+    return flow.trainable(origins) == origins
 
 
 def _within_a_package(flow: Flow, row: int, pair: tuple[int, int]) -> bool:

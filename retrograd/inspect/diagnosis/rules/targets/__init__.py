@@ -224,7 +224,7 @@ def _case(flow: Flow, row: int, target: int, run: Run) -> Case:
     return Case(
         kind="missing-detach",
         message=f"gradient flows through the target {name}, made{at(source)} and compared{at(event.source)}, into "
-        f"{leaves}: a target is to be a constant, so it needs detach().",
+        f"{leaves}: a target is to be a constant, so it needs detach(), unless it is to move as well.",
         remedy=remedy,
         source=event.source if likeness and spelled else source,
         op=flow.events[made].op,
