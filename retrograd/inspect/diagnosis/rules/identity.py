@@ -46,8 +46,8 @@ def _derived_case(flow: Flow, leaf: int, row: int, result: int, passes: int) -> 
     return Case(
         kind="optimizer-mismatch",
         message=f"{name} is not a leaf: {event.written} computed it from a parameter{at(event.source)}, only once, and "
-        f"{passes} passes use it. The gradient goes to the tensor before {event.written}, which no optimizer has, so {name} "
-        "never changes.",
+        f"{passes} passes use it. The gradient goes to the tensor before {event.written}, which no optimizer has, so "
+        f"{name} never changes.",
         remedy=f"make {name} itself the parameter: torch.nn.Parameter(...) around the finished value",
         source=event.source,
         op=event.op,
