@@ -102,7 +102,7 @@ def _passed_over(flow: Flow, found: _Clipped, clipped: set[int]) -> Step | None:
     The line clips what another optimizer holds, and for that it is too early or too late.
     """
     steps = flow.ledger.steps
-    if found.in_time or len(found.rows) < HABIT or flow.events[found.rows[0]].kind != "clip":
+    if found.in_time or not found.leaves or len(found.rows) < HABIT or flow.events[found.rows[0]].kind != "clip":
         return None
     places = [bisect_right(steps, row, key=lambda step: step.row) for row in found.rows]
     following = [steps[place] for place in places if place < len(steps)]
