@@ -18,6 +18,7 @@ PICTURES = {
     "digits.svg": ["sample_graphs/digits.py"],
     "attention_head.svg": ["sample_graphs/attention_head.py"],
     "encoder.svg": ["sample_graphs/encoder.py"],
+    "frozen_encoder.svg": ["--level", "full", "--view", "both", "sample_graphs/frozen_encoder.py"],
 }
 
 

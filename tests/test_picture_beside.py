@@ -70,13 +70,15 @@ def test_an_encoder_without_gradients_stands_before_its_head(torch: Any, way: st
             found = body(picture).detach() if way == "detach" else body(picture)
         return head(found).sum()
 
-    recording = recorded(run, steps=2)
+    recording = recorded(run)
     graph, count = beside(recording), len(recording.graphs[-1])
 
     assert named(graph, ASIDE) == ["Linear", "Linear", "ReLU"]
     assert named(graph, IDLE) == ["body.0.bias", "body.0.weight", "body.2.bias", "body.2.weight"]
     assert named(graph, INPUT) == ["picture"]
     assert cuts(graph, count) == ([] if way == "frozen" else [(way, "Linear")])
+    svg = str(renderer_for("svg").render(recording, RenderOptions(view="both")))
+    assert svg.count('class="dot idle"') == 4 + 1  # each on the card of its layer, and once in the legend
     assert graph.op[:count] == recording.graphs[-1].op
 
 

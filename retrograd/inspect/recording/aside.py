@@ -137,7 +137,8 @@ class _Forward:
         takes: list[tuple[int, int]] = []
         inputs: list[Operand] = []
         idle = [(place, one) for place, one in operands if one in self.names and self._is_idle(one)]
-        idle += [(place, one) for place, tensor in operands for one in self._held.get(made.get(tensor, -1), ())]
+        results = [(place, made[one]) for place, one in operands if one in made and one not in self.names]
+        idle += [(place, one) for place, giver in results for one in self._held.get(giver, ())]
         for place, tensor in operands:
             if tensor in self.names or tensor in self._leaves:
                 continue
