@@ -257,3 +257,20 @@ def test_sums_of_complex_numbers_in_a_real_dtype(torch: Any) -> Any:
         t[index] = 2.0
         names.append(t.grad_fn.name())
     return found, names
+
+
+@differential
+def test_narrow_numbers_are_moved_and_compared(torch: Any) -> Any:
+    """Numbers of eight bits are compared and moved; sequences of wide unsigned integers are refused."""
+    t = torch.tensor([[1.5, 2.0], [0.5, 1.0]]).to(torch.float8_e5m2)
+    u = t.clone()
+    u[torch.tensor([0])] = t[1]
+    moved = [torch.where(t == u, t, u), t.roll(1, 0), u, torch.nn.functional.embedding(torch.tensor([1]), t), t.diag()]
+    found = [v.float() for v in moved] + [t != u, t.isnan(), t.any(0)]
+    for make in (lambda kind: torch.arange(3, dtype=kind), lambda kind: torch.linspace(0, 3, 4, dtype=kind),
+                 lambda kind: torch.eye(2, dtype=kind)):  # fmt: skip
+        found += [
+            make(torch.uint8),
+            *[raises("not implemented for 'UInt", make, k) for k in (torch.uint16, torch.uint64)],
+        ]
+    return found, raises("Dimension specified as -1 but tensor has no dimensions", torch.trapezoid, torch.tensor(1.0))

@@ -15,6 +15,11 @@ from ..table.op import OpDef
 from .refusals import without_kernel
 
 _WIDE = np.dtype(np.float32)
+_OF_EIGHT_BITS = frozenset({
+    "eq", "ne", "isnan", "any", "all", "where", "roll", "index_put", "embedding", "block_diag", "diagonal_copy",
+    "select_scatter",
+})  # fmt: skip
+"""What PyTorch computes of numbers of eight bits: it compares and moves them."""
 
 
 def is_of_them(op: OpDef, arrays: list[Any]) -> bool:
@@ -45,7 +50,7 @@ def computed(op: OpDef, arrays: list[Any]) -> Any:
         numpy = numpy if asked is None else asked
         if is_narrow(asked):
             given[place] = float32 if isinstance(arrays[place], dtype) else _WIDE
-    if is_eight_bits(numpy):
+    if is_eight_bits(numpy) and op.name.strip("_") not in _OF_EIGHT_BITS:
         raise without_kernel(op.name.strip("_"), [numpy])
     forward = op.forward
     if numpy in LOADED:

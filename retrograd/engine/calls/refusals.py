@@ -96,11 +96,11 @@ def refuse_kind(kernel: str, numpy: Any, kinds: str) -> None:
     """``NotImplementedError`` for a dtype of none of the kinds.
 
     Kinds are NumPy's letters; ``w`` means the wide floats alone, ``h`` for bfloat16 beside them, ``l`` for
-    64-bit integers alone.
+    64-bit integers alone, ``y`` for bytes alone.
     """
     kind = "" if narrow.is_eight_bits(numpy) else kind_of(numpy)
     wide = "w" if kind == "f" and numpy.itemsize > 2 else "l" if kind == "i" and numpy.itemsize > 4 else ""
-    wide = "h" if numpy is narrow.BRAIN else wide
+    wide = "h" if numpy is narrow.BRAIN else "y" if kind == "u" and numpy.itemsize == 1 else wide
     if (not kind or kind not in kinds) and not (wide and wide in kinds):
         raise without_kernel(kernel, [numpy])
 

@@ -55,7 +55,7 @@ def arange(
     floating = any(isinstance(v, float) for v in (start, end, step))
     usual = get_default_dtype().numpy if floating else np.dtype(np.int64)
     numpy = numpy_of(dtype, usual if out is None else out._sig.numpy)
-    refuse_kind("arange_cpu", numpy, "fiu")
+    refuse_kind("arange_cpu", numpy, "fiy")
     if numpy == np.int64:
         start, end, step = (int(v) for v in (start, end, step))
         if step == 0:
@@ -87,7 +87,7 @@ def _spaced(start: Any, end: Any, steps: int, numpy: Any, kernel: str) -> Any:
     """
     refuse(steps < 0, "number of steps must be non-negative")
     if steps > 1:
-        refuse_kind(kernel, numpy, "fciu")
+        refuse_kind(kernel, numpy, "fciy")
     exact = np.dtype(np.complex128) if kind_of(numpy) == "c" else np.dtype(np.float64)
     start, end = (np.asarray(_number(v)).astype(exact) for v in (start, end))
     if steps == 1:
@@ -144,7 +144,9 @@ def eye(
     """The identity matrix."""
     refuse(n < 0, f"n must be greater or equal to 0, got {n}")
     refuse(m is not None and m < 0, f"m must be greater or equal to 0, got {m}")
-    return created_into(out, finish(np.eye(n, m, dtype=numpy_of(dtype)), requires_grad), dtype)
+    numpy = numpy_of(dtype)
+    refuse_kind("eye", numpy, "fciyb")
+    return created_into(out, finish(np.eye(n, m, dtype=numpy), requires_grad), dtype)
 
 
 @public("scalar_tensor", method=False)

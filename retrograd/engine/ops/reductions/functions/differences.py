@@ -67,6 +67,8 @@ def _area(name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
         raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
     if isinstance(dx, complex):
         raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
+    if not y.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     n = y.shape[checked_dim(dim, y.ndim)]
     if name == "trapezoid" and x is None:
         if n == 0:
