@@ -245,7 +245,7 @@ def _fills_another(flow: Flow, way: list[int], row: int) -> bool:
     if not any(one is not None and flow.is_leaf(one) and flow.requires_grad(one) for one in filled):
         return False
     beside = flow.made_at(flow.events[row].source, flow.events[row].op)
-    return any(flow.got_gradient.intersection(flow.inputs(call)) for call in beside)
+    return any(flow.got_gradient.intersection(flow.inputs(call)) - {flow.target(call)} for call in beside)
 
 
 def _succeeded(flow: Flow, leaf: int, row: int) -> bool:

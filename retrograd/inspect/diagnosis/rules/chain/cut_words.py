@@ -203,11 +203,23 @@ def remedy_of(flow: Flow, row: int, reason: str, cause: Cause) -> str:
         return _uncopied(flow, event, argument(line, _copies))
     if cause.forever:
         return "with torch.no_grad(): around what is to have no gradients; it ends with the block"
-    if is_rebound_step(flow, row):
-        name = (event.data.get("names") or [""])[0] or "the leaf"
-        return f"write into {name} itself, which stays the leaf that way: {name} -= ..., or {name}.copy_(...)"
+    if written := _written(flow, row):
+        return written
     off = f"see when {package} records gradients: some code does for inputs that require grad"
     return off if package else "move this out of the block in which gradients are off"
+
+
+def _written(flow: Flow, row: int) -> str:
+    """Return the fix for new values of a leaf that are written without gradients, "" for other calls."""
+    if flow.target(row) is not None and flow.does(row, Trait.COPY):
+        return (
+            "compute with the new values themselves, as torch.func.functional_call(module, values, args) does: what is "
+            "copied into a parameter leaves its history behind"
+        )
+    if is_rebound_step(flow, row):
+        name = (flow.events[row].data.get("names") or [""])[0] or "the leaf"
+        return f"write into {name} itself, which stays the leaf that way: {name} -= ..., or {name}.copy_(...)"
+    return ""
 
 
 def is_rebound_step(flow: Flow, row: int) -> bool:
