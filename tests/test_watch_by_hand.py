@@ -195,6 +195,31 @@ def test_step_is_run_again_as_it_was(engine: Any, tmp_path: Path) -> None:
     assert ("nan-origin", line) in {(one["kind"], one["line"]) for one in happened["again"]["findings"]}
 
 
+def test_passes_within_a_pass_are_parts_of_it() -> None:
+    """A checkpoint runs a pass of its own within the pass: the loss and the gradients are those of the whole one."""
+    torch.manual_seed(1)
+    first, last = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+    losses, norms = [], []
+    with watch() as run:
+        for _ in range(30):
+            x = torch.randn(6, 3, requires_grad=True)
+            hidden = torch.utils.checkpoint.checkpoint(lambda x: first(x).tanh(), x, use_reentrant=True)
+            loss = last(hidden).square().mean()
+            loss.backward()
+            losses.append(loss.item())
+            norms.append(first.weight.grad.norm().item())
+            with torch.no_grad():
+                for one in (*first.parameters(), *last.parameters()):
+                    one -= 0.1 * one.grad
+                    one.grad = None
+
+    assert run.problems == 0, run._guard.problems
+    assert run.curves.of("loss").tolist() == pytest.approx(losses, rel=1e-5)
+    found = run.curves.of("gradient", "first.weight").tolist()
+    assert sorted(run.curves.owners("gradient")) == ["first.bias", "first.weight", "last.bias", "last.weight"]
+    assert found[3:] == pytest.approx(norms[3:], rel=1e-5), "leaves of a checkpoint are found by what it does in a pass"
+
+
 def test_what_is_no_step() -> None:
     """Passes without writes are no steps; where an optimizer steps, the inner steps of an attack are none."""
     net = torch.nn.Linear(4, 1)

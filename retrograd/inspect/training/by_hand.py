@@ -88,6 +88,12 @@ class ByHand:
             self._per_step, self._since, self.steps = self._since, 0, self.steps + 1
         return over
 
+    def reaches(self, roots: Sequence[Any]) -> None:
+        """A pass begins within the current one, as a checkpoint's does: it may reach leaves not watched yet."""
+        if self.steps and self._remade is None and self._looks():
+            with self._engine.own_work():
+                self._add(self._engine.leaves(roots))
+
     def ended(self, results: Sequence[Any] | None) -> None:
         """The pass is over: copy the leaves, and read their gradients from the results, or from ``.grad``."""
         now, inputs = self._now, self._inputs
@@ -196,12 +202,17 @@ class ByHand:
         stayed = [place for place, one in enumerate(had) if one is not None]
         over = self._read(had, stayed)
         self._now = [had[place] for place in stayed]
-        if reached:
-            again = {id(one) for one in (held() for held in self._others) if one is not None}
-            new = [one for one in reached if id(one) not in ids]
-            self._now += [one for one in new if id(one) in again]
-            self._others = [weakref.ref(one) for one in new if id(one) not in again]
+        self._add(reached)
         return over
+
+    def _add(self, reached: list[Any]) -> None:
+        """Watch leaves that are reached for the second time."""
+        known = {id(one) for one in self._now}
+        seen = {id(one) for one in (held() for held in self._others) if one is not None}
+        new = [one for one in reached if id(one) not in known]
+        self._now += [one for one in new if id(one) in seen]
+        alive = [held for held in self._others if held() is not None]
+        self._others = alive + [weakref.ref(one) for one in new if id(one) not in seen]
 
     def _read(self, leaves: list[Any], places: list[int]) -> bool:
         """Read the statistics of some leaves since the last pass; return whether they were written to, or made."""

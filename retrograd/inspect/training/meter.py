@@ -6,6 +6,7 @@ step begins when one of them steps again. Where no optimizer steps, ``ByHand`` f
 
 from __future__ import annotations
 
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,8 +30,6 @@ from .names import Trained, held_by, names_of
 from .replay import Before, Place
 from .triggers import KEPT
 
-_MOST_ENTRIES = 10_000_000
-"""Entries of a parameter that are looked at one by one, at most."""
 _COUNTED = 20
 """Steps after which the nodes of the graph are counted again."""
 
@@ -96,6 +95,8 @@ class Meter:
         self._hands = {} if reading.only is not None else {kind: ByHand(engine) for kind in (True, False)}
         """What finds steps where there is no optimizer: by passes into leaves, or by those that return gradients."""
         self._passing: ByHand | None = None
+        self._passes: list[int] = []
+        """The thread of each backward pass that is running."""
         self.place: Place | None = None
         """The last backward pass, where steps are found by these."""
 
@@ -103,11 +104,18 @@ class Meter:
 
     def backward(self, of: Pass, frame: FrameType | None) -> None:
         """A backward pass begins: keep the values of its roots, with the names they have in the program."""
+        thread = threading.get_ident()
+        if thread in self._passes:  # a pass within a pass, of a checkpoint: it is part of that one
+            self._passes.append(thread)
+            if self._passing is not None:
+                self._safely(self._passing.reaches, of.roots)
+            return
         over: ByHand | None = self._safely(self._step_by_hand, of)
         if over is not None:
             self._judge(self, over)
             if self.before is not None:
                 self.before.step_was_found()
+        self._passes.append(thread)
         self._safely(self._backward, of, frame)
 
     def _step_by_hand(self, of: Pass) -> ByHand | None:
@@ -124,6 +132,11 @@ class Meter:
 
     def backward_ended(self, of: Pass, results: Sequence[Any] | None, *, raised: bool) -> None:
         """It is over."""
+        thread = threading.get_ident()
+        if thread in self._passes:
+            self._passes.remove(thread)
+        if thread in self._passes:
+            return
         hand, self._passing = self._passing, None
         if hand is not None and not self._depth:
             self._safely(self._pass_ended, hand, None if of.into_leaves else results, raised)
@@ -268,30 +281,14 @@ class Meter:
         stepped = [known for key, known in self._optimizers.items() if key in self._stepped]
         return [pair for known in stepped for pair in known.values()]
 
+    def trained_by(self, optimizer: Any) -> Trained:
+        """Return what an optimizer holds."""
+        return self._optimizers[id(optimizer)]
+
     def figures(self, optimizer: Any) -> tuple[list[str], Array]:
         """Return the names of an optimizer's parameters, and their statistics ``[len(MEASURED), parameters]``."""
         known = self._optimizers[id(optimizer)]
         return known.names, self.row[known.places]
-
-    def entries(self, optimizer: Any, place: int) -> tuple[Array, Array] | None:
-        """Return which entries of a parameter's gradient, and of itself, are not zero; None if it has no gradient."""
-        one = self._optimizers[id(optimizer)].parameters[place]
-        if one.grad is None or one.numel() > _MOST_ENTRIES:
-            return None
-        with self._engine.own_work():
-            return self._engine.nonzero(one.grad), self._engine.nonzero(one)
-
-    def trained(self, optimizer: Any) -> Array:
-        """Return which of an optimizer's parameters require a gradient."""
-        return np.array([one.requires_grad for one in self._optimizers[id(optimizer)].parameters], bool)
-
-    def rates(self, optimizer: Any) -> Array:
-        """Return the learning rate of each of an optimizer's parameters; NaN where it has none."""
-        groups = [] if isinstance(optimizer, ByHand) else optimizer.param_groups
-        found = [np.full(len(one["params"]), float(one.get("lr", np.nan))) for one in groups]
-        known = self._optimizers[id(optimizer)].names
-        rates = np.concatenate(found) if found else np.zeros(0)
-        return rates if len(rates) == len(known) else np.full(len(known), np.nan)
 
     def set_by(self, optimizer: Any) -> str:
         """Return the scheduler of an optimizer, with the line that makes it; nothing if none was seen."""

@@ -6,12 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
-from ..histories.history import Column, History
+import numpy as np
+
+from ..histories.history import Array, Column, History
 from ..program.frames import user_frames
 from ..program.modules import held_parameters, is_module
 from ..program.names import frame_variables, parameter_names, search
 from .by_hand import ByHand
 from .engines import MEASURED, Engine, StepReader
+
+_MOST_ENTRIES = 10_000_000
+"""Entries of a parameter that are looked at one by one, at most."""
 
 
 class Trained:
@@ -32,6 +37,25 @@ class Trained:
         if isinstance(self.reader, ByHand) or len(parameters) != len(self.names):
             return len(parameters) == len(self.names)
         return all(one is other for one, other in zip(self._parameters, parameters, strict=True))
+
+    def requires(self) -> Array:
+        """Return which parameters require a gradient."""
+        return np.array([one.requires_grad for one in self.parameters], bool)
+
+    def rates(self, optimizer: Any) -> Array:
+        """Return the learning rate of each parameter; NaN where it has none."""
+        groups = [] if isinstance(optimizer, ByHand) else optimizer.param_groups
+        found = [np.full(len(one["params"]), float(one.get("lr", np.nan))) for one in groups]
+        rates = np.concatenate(found) if found else np.zeros(0)
+        return rates if len(rates) == len(self.names) else np.full(len(self.names), np.nan)
+
+    def entries(self, engine: Engine, place: int) -> tuple[Array, Array] | None:
+        """Return which entries of a parameter's gradient, and of itself, are not zero; None if it has no gradient."""
+        one = self.parameters[place]
+        if one.grad is None or one.numel() > _MOST_ENTRIES:
+            return None
+        with engine.own_work():
+            return engine.nonzero(one.grad), engine.nonzero(one)
 
     def named(self) -> Iterable[tuple[Any, str]]:
         """Return each parameter with its name."""

@@ -306,16 +306,16 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
 
     def _judged(self, meter: Meter, optimizer: Any) -> list[dict[str, Any]]:
         """Return what triggers found in a step, with the outcome of its repetition."""
-        names, figures = meter.figures(optimizer)
+        (names, figures), known = meter.figures(optimizer), meter.trained_by(optimizer)
         by_hand = isinstance(optimizer, ByHand)
         if by_hand:
             self.about["steps"] = HOW
         usual = self._usual_of(optimizer, names)
         value = meter.value
         moment = Moment(
-            meter.step, value("loss"), meter.exact, names, figures, value("rate"), meter.rates(optimizer),
+            meter.step, value("loss"), meter.exact, names, figures, value("rate"), known.rates(optimizer),
             meter.set_by(optimizer), value("scale"), value("seconds"), value("memory"), value("nodes"),
-            meter.graphs.name, partial(meter.entries, optimizer), meter.trained(optimizer), meter.left_out, usual,
+            meter.graphs.name, partial(known.entries, meter.engine), known.requires(), meter.left_out, usual,
         )  # fmt: skip
         if turned := usual.turned(moment):
             self._happen("note", turned)
