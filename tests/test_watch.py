@@ -439,6 +439,33 @@ def test_two_runs_are_compared_by_what_parameters_do(tmp_path: Path) -> None:
     assert "equal up to step 1 and diverge at step 2" in differences(good, slow)[-1].sentence
 
 
+def test_modes_of_modules_are_compared() -> None:
+    """A layer left in evaluation mode is named first, not each module in it; modes between steps do not count."""
+
+    def run(frozen: bool) -> Any:
+        retrograd.manual_seed(1)
+        stage = retrograd.nn.Sequential(retrograd.nn.Linear(3, 4), retrograd.nn.Dropout(0.1))
+        net = retrograd.nn.Sequential(stage, retrograd.nn.Linear(4, 1))
+        sgd = retrograd.optim.SGD(net.parameters(), lr=0.1)
+        with watch() as watched:
+            for _ in range(30):
+                net.eval()
+                net.train()
+                stage.train(not frozen)
+                sgd.zero_grad()
+                net(retrograd.randn(4, 3)).square().mean().backward()
+                sgd.step()
+        return watched.run
+
+    found = differences(run(frozen=True), run(frozen=False))
+    assert (found[0].what, found[0].sentence) == (
+        "0",
+        "is in evaluation mode when a step is taken, then in training mode",
+    )
+    assert [one.what for one in found if one.rank == 0] == ["0"]
+    assert differences(run(frozen=True), run(frozen=True)) == []
+
+
 def test_diff_command_compares_watched_runs(tmp_path: Path) -> None:
     """Exit code 1 with the table where they differ, 0 where not, 2 beside something else."""
     good, frozen = fitted(tmp_path, "good.json", seed=0), fitted(tmp_path, "frozen.json", seed=0, freeze=True)

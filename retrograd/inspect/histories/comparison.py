@@ -7,7 +7,7 @@ so that another seed or batch size alone makes no difference.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,7 +65,8 @@ def profile(curves: Curves, owner: str) -> Profile:
 
 def differences(one: WatchedRun, other: WatchedRun) -> list[Difference]:
     """Return how the second run differs from the first, likely causes first."""
-    found = [*_of_parameters(one.curves, other.curves), *_of_steps(one.curves, other.curves)]
+    found = [*_of_modes(one.about.get("modes", {}), other.about.get("modes", {}))]
+    found += [*_of_parameters(one.curves, other.curves), *_of_steps(one.curves, other.curves)]
     divergence = first_divergence(one.curves, other.curves)
     if divergence is not None:
         found.append(Difference(9, "loss", divergence))
@@ -88,6 +89,15 @@ def first_divergence(one: Curves, other: Curves) -> str | None:
         f"the losses are equal up to step {one.last[at - 1]:,} and diverge at step {one.first[at]:,}: "
         f"{losses[0][at]:.6g} and {losses[1][at]:.6g}"
     )
+
+
+def _of_modes(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[Difference]:
+    """Yield modules in other modes when they are trained, those alone whose outer module is not among them."""
+    changed = {name for name in one if name in other and one[name] != other[name]}
+    for name in sorted(changed):
+        outer = name.rpartition(".")[0]
+        if outer not in changed or (one[outer], other[outer]) != (one[name], other[name]):
+            yield Difference(0, name, f"is in {one[name]} mode when a step is taken, then in {other[name]} mode")
 
 
 def _of_parameters(one: Curves, other: Curves) -> Iterator[Difference]:

@@ -26,7 +26,7 @@ from .engines import Engine, GraphSize, Pass, greatest_memory, memory_used
 from .guarded import Guard
 from .kept import KeptGraphs
 from .moments import WARM
-from .names import Trained, held_by, names_of
+from .names import Modes, Trained, held_by, names_of
 from .replay import Before, Place
 from .triggers import KEPT
 
@@ -78,6 +78,7 @@ class Meter:
         self.graphs = KeptGraphs(engine, KEPT // _COUNTED + 1)
         self._schedulers: dict[int, tuple[weakref.ref[Any], str]] = {}
         """``id`` of an optimizer -> itself, and the scheduler of its rates."""
+        self.modes = Modes()
         self._depth = 0
         self._passed = False
         """Whether a scaler let the optimizer step."""
@@ -347,6 +348,7 @@ class Meter:
         if known is None or not known.is_still(parameters):
             given = {id(one): name for known in self._optimizers.values() for one, name in known.named()}
             names = names_of(self._engine, parameters, {**self._reading.names, **given}, given, getframe())
+            self.modes.follow(self._engine, parameters, getframe())
             reader = optimizer if isinstance(optimizer, ByHand) else self._engine.reader(parameters)
             known = self._optimizers[id(optimizer)] = Trained(reader, parameters, names, self._history)
         return known
@@ -357,6 +359,8 @@ class Meter:
         others = [value for _, value in losses] + [norm for norm, _ in self._clipped]
         if self._scale is not None and self._engine.is_tensor(self._scale):
             others.append(self._scale)
+        if self.step % _COUNTED == 1:
+            self.modes.note()
         figures, numbers = known.reader.after(others)
         self._fit()
         self.row[known.places] = figures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..histories.history import Array, Column, History
 from ..program.frames import user_frames
-from ..program.modules import held_parameters, is_module
+from ..program.modules import held_parameters, inner_modules, is_module
 from ..program.names import frame_variables, parameter_names, search
 from .by_hand import ByHand
 from .engines import MEASURED, Engine, StepReader
@@ -66,6 +67,37 @@ class Trained:
         if isinstance(self.reader, ByHand):
             return self.reader.values()
         return list(zip(self._parameters, self.reader.copies(), strict=True))
+
+
+class Modes:
+    """The modes, training or evaluation, in which modules are when their parameters are trained."""
+
+    def __init__(self) -> None:
+        self._modules: list[tuple[str, weakref.ref[Any]]] = []
+        self._seen: dict[str, set[str]] = {}
+
+    def follow(self, engine: Engine, parameters: Sequence[Any], frame: FrameType) -> None:
+        """Follow the modules that hold parameters, of those that the program's variables lead to."""
+        wanted = {id(one) for one in parameters}
+        found = search(frame_variables(user_frames(frame)), wanted, engine.is_tensor).modules
+        held = [pair for pair in found if any(id(one) in wanted for _, one in held_parameters(pair[1]))]
+        inside = {id(inner) for _, module in held for path, inner in inner_modules(module) if path}
+        held = [(name, module) for name, module in held if id(module) not in inside]
+        for name, module in held:
+            for path, inner in inner_modules(module):
+                shown = path if path and len(held) == 1 else ".".join(part for part in (name, path) if part)
+                self._modules.append((shown, weakref.ref(inner)))
+
+    def note(self) -> None:
+        """Note the modes that the modules are in."""
+        for name, held in self._modules:
+            mode = getattr(held(), "training", None)
+            if mode is not None:
+                self._seen.setdefault(name, set()).add("training" if mode else "evaluation")
+
+    def seen(self) -> dict[str, str]:
+        """Return the modes of each module."""
+        return {name: " and ".join(sorted(modes)) for name, modes in self._seen.items()}
 
 
 def held_by(optimizer: Any) -> list[Any]:

@@ -143,7 +143,9 @@ class watch:  # noqa: N801 - lower-case, as context managers of PyTorch are
     @property
     def run(self) -> WatchedRun:
         """Everything that has been watched so far."""
-        return WatchedRun(self._history.curves(), list(self.happened), dict(self.about))
+        modes = [seen for meter in self._meters.values() for seen in meter.modes.seen().items()]
+        about = {**self.about, "modes": dict(modes)}
+        return WatchedRun(self._history.curves(), list(self.happened), about)
 
     @property
     def curves(self) -> Any:
