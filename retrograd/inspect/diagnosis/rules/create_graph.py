@@ -184,10 +184,14 @@ def _joins(flow: Flow, row: int, constants: set[int], residuals: set[int]) -> Ru
 
 
 def _in_residuals(flow: Flow, gradients: list[int]) -> set[int]:
-    """Return what is computed of data that gradients are taken by: together they make a differential equation."""
+    """Return what is computed of data that gradients are taken by: together they make a differential equation.
+
+    Weights that inner steps made of trained ones are no data.
+    """
     taken = [made for one in gradients for made in flow.made_in.get(one, ()) if flow.events[made].kind == "cut"]
     data = {given for made in taken for given in flow.events[made].data.get("inputs", ())}
-    trained = not data.isdisjoint(flow.optimized) or any(flow.facts(one).parameter for one in data)
+    leaves = flow.leaves_behind(flow.behind(data, len(flow.events)))
+    trained = not leaves.isdisjoint(flow.optimized) or any(flow.facts(one).parameter for one in leaves)
     return set() if trained else flow.descendants(data).tensors
 
 

@@ -20,6 +20,8 @@ class _Registered(NamedTuple):
     kind: str
     on: dict[str, Any]
     line: SourceLine | None
+    gone: bool = False
+    """Whether it was removed: one that removes itself is still running then."""
 
 
 class Hooks:
@@ -39,8 +41,9 @@ class Hooks:
 
     def removed(self, handle: int, line: SourceLine | None) -> None:
         """Send that a hook was removed."""
-        known = self._known.pop(handle, None)
-        if known is not None:
+        known = self._known.get(handle)
+        if known is not None and not known.gone:
+            self._known[handle] = known._replace(gone=True)
             self._send("removed", known, line)
 
     def ran(self, handle: int, run: int | None, *, returned: bool, in_place: bool, zeroed: bool) -> None:

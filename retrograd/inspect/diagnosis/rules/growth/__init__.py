@@ -133,7 +133,7 @@ def _running_sums(flow: Flow, kept: set[int], chained: set[int]) -> Iterator[Cas
                 by_line.setdefault(event.source, []).append(row)
     for source, rows in by_line.items():
         links = _links(flow, sorted(rows))
-        between = sum(links[0] < run.begin < links[-1] and _is_elsewhere(run, source) for run in flow.runs if links)
+        between = _passes_between(flow, source, links, used)
         number = bool(links) and flow.facts(flow.outputs(links[0])[0]).shape in NUMBERS
         if not number and between < SERIES:
             continue
@@ -144,6 +144,20 @@ def _running_sums(flow: Flow, kept: set[int], chained: set[int]) -> Iterator[Cas
         if len(links) >= SERIES or (between >= 2 and len(links) >= 2):
             chained.update(*(flow.inputs(row) for row in links), *(flow.outputs(row) for row in links))
             yield _sum_case(flow, source, links)
+
+
+def _passes_between(flow: Flow, source: SourceLine | None, links: list[int], used: set[int]) -> int:
+    """Count the backward passes of other lines between the links of a sum.
+
+    Those of an inner loop count only if the sum outlasts a step of an optimizer, or if they began at its terms: what
+    is added up over the tasks of one step, and is gone with it, does not grow.
+    """
+    if not links:
+        return 0
+    terms = {flow.last_producer(given, links[-1]) for given in flow.inputs(links[-1])}
+    if not flow.stepped_between(links[0], links[-1]) and terms.isdisjoint(used):
+        return 0
+    return sum(links[0] < run.begin < links[-1] and _is_elsewhere(run, source) for run in flow.runs)
 
 
 def _is_elsewhere(run: Run, line: SourceLine | None) -> bool:
