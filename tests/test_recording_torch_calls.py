@@ -10,6 +10,7 @@ import pytest
 
 from retrograd.inspect.process.recorder import recording
 from retrograd.inspect.sources.torch_ import problems
+from retrograd.inspect.sources.torch_.calls import usual_calls
 
 torch = pytest.importorskip("torch")
 
@@ -364,3 +365,40 @@ def test_saved_bytes_are_those_of_all_memory_that_nodes_hold() -> None:
 
     assert sum(value or 0 for value in measure) == sum(held.values())
     del kept
+
+
+def usual_and_others():
+    """A step of calls that are recorded in one go, and of others beside them on the same lines."""
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    head, scale = torch.nn.Linear(8, 4), torch.full((4,), 0.5, requires_grad=True)
+
+    def of(x, *, power):
+        return torch.relu(head(x)).pow(power) * scale
+
+    for power in (2.0, 3.0, 2.0):
+        x = layer(torch.randn(2, 3, 8))
+        y = of(x, power=power)
+        layer.eval() if power == 3.0 else layer.train()
+        z = torch.nn.functional.dropout(y, 0.5) + torch.nn.functional.dropout(y.double(), 0.0).float()
+        with torch.no_grad():
+            y.detach().add(1).mT
+        loss = z.log1p().sub_(1 / (y * 0)).clamp(max=3).mean() if power == 3.0 else z.sum()
+        loss.backward()
+
+
+def test_calls_recorded_in_one_go_are_recorded_alike(monkeypatch):
+    """The same events, tensors and saved bytes as where every call goes the general way."""
+    found = []
+    for usual in (True, False):
+        if not usual:
+            monkeypatch.setattr(usual_calls.UsualCalls, "record", lambda *_: False)
+        torch.manual_seed(0)
+        with recording(level="full") as recorded:
+            usual_and_others()
+        events = [event.to_plain() for event in recorded.events if event.kind == "operation"]
+        graphs = [graph.saved_bytes for graph in recorded.graphs]
+        found.append((events, [repr(facts) for facts in recorded.tensors], graphs))
+
+    usual, general = found
+    assert len(usual[0]) > 100
+    assert repr(usual) == repr(general)
