@@ -39,10 +39,10 @@ class Reader(Protocol):
 
 
 class _Left(NamedTuple):
-    """State of one parameter after a step."""
+    """State of the parameters after a step; not an object for each, which the garbage collector would look at."""
 
-    place: Hashable
-    content: Hashable
+    places: list[Hashable]
+    contents: list[Hashable]
 
 
 class StepEffects:
@@ -50,7 +50,7 @@ class StepEffects:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._left: BoundedDict[int, list[_Left]] = BoundedDict(1_000)
+        self._left: BoundedDict[int, _Left] = BoundedDict(1_000)
         """By the number of the optimizer."""
 
     def found(self, parameters: Sequence[Any]) -> dict[str, list[int]]:
@@ -70,26 +70,24 @@ class StepEffects:
 
     def begin(self, optimizer: int, parameters: Sequence[Any]) -> None:
         """Note that a step begins: read what was written since the last one."""
-        known = self._left.get(optimizer, [])
-        places = list(map(self._reader.place, parameters))
-        if len(known) != len(places) or any(
-            now is None or now != then.place for now, then in zip(places, known, strict=True)
-        ):
-            self._left[optimizer] = list(map(_Left, places, self._reader.contents(parameters)))
+        known, places = self._left.get(optimizer), list(map(self._reader.place, parameters))
+        if known is None or None in places or places != known.places:
+            self._left[optimizer] = _Left(places, self._reader.contents(parameters))
 
     def contents(self, optimizer: int) -> list[int | None]:
         """Return a number for the last read values of each parameter; equal on ranks with equal values."""
-        left = [one.content for one in self._left.get(optimizer, ())]
-        return [None if content is None else zlib.crc32(repr(content).encode()) for content in left]
+        left = self._left.get(optimizer)
+        contents = [] if left is None else left.contents
+        return [None if content is None else zlib.crc32(repr(content).encode()) for content in contents]
 
     def end(self, optimizer: int, parameters: Sequence[Any]) -> list[int]:
         """Return the indices of the parameters that a step, now over, left unchanged."""
-        before, contents = self._left.get(optimizer, []), self._reader.contents(parameters)
-        self._left[optimizer] = list(map(_Left, map(self._reader.place, parameters), contents))
-        if len(before) != len(contents):
+        before, contents = self._left.get(optimizer), self._reader.contents(parameters)
+        self._left[optimizer] = _Left(list(map(self._reader.place, parameters)), contents)
+        if before is None or len(before.contents) != len(contents):
             return []
-        pairs = enumerate(zip(before, contents, strict=True))
-        return [place for place, (then, now) in pairs if now is not None and now == then.content]
+        pairs = enumerate(zip(before.contents, contents, strict=True))
+        return [place for place, (then, now) in pairs if now is not None and now == then]
 
 
 def content_of(memory: Array) -> Hashable:
