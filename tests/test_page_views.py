@@ -197,7 +197,10 @@ def test_a_finding_stands_on_its_card_and_shows_its_way(chromium: Browser, tmp_p
     memory = chromium.run("[...document.querySelector('.memory').children].map((one) => one.tagName)")
     chromium.run("document.querySelector('#outline .findings button').click()")
     lit = chromium.run("retrograd.lit()")
+    legend = chromium.run("document.getElementById('legend').textContent")
 
+    assert "ran without a gradient" in legend
+    assert "cut: values go on" in legend
     assert memory == ["path", "line", "circle", "text", "text"]  # what is kept for backward over time, with its peak
     assert severity == finding.severity
     assert finding.remedy in " ".join(lines)
