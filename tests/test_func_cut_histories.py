@@ -202,3 +202,37 @@ def test_data_is_not_set_within_derivatives() -> None:
         return torch.func.grad(of)(torch.tensor(2.0))
 
     assert_agree(f)
+
+
+@differential
+def test_forward_of_a_function_records_nothing_beneath_directions(torch: Any) -> Any:
+    """F-09: what a custom Function computes in its forward has no history, and is constant where it was saved."""
+    told = []
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            sine = x.sin()
+            told.append((sine.requires_grad, torch.is_grad_enabled()))
+            return sine * x, sine
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.mark_non_differentiable(output[1])
+            ctx.save_for_backward(*inputs, output[1])
+            ctx.save_for_forward(*inputs, output[1])
+
+        @staticmethod
+        def backward(ctx: Any, g: Any, _: Any) -> Any:
+            x, sine = ctx.saved_tensors
+            return g * (sine + x * x.cos())
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            x, sine = ctx.saved_tensors
+            return t * (sine + x * x.cos()), None
+
+    Scaled.generate_vmap_rule = True
+    x, f = torch.tensor(1.3, dtype=torch.float64), lambda u: Scaled.apply(u)[0]
+    pairs = [(a, b) for a in _OF for b in _OF if "grad" in (a, b)]
+    return [_OF[a](torch, _OF[b](torch, f))(x) for a, b in pairs], set(told)

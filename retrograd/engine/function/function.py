@@ -216,8 +216,8 @@ def _run_forward(
     cls: Any, node: BackwardCFunction, args: tuple[Any, ...], separate_context: bool, forward: Callable[..., Any]
 ) -> Any:
     """Call ``forward``, the user's or its substitute (and ``setup_context``): unrecorded, without forward mode."""
-    forward_ad = STATE.forward_grad_enabled
-    STATE.forward_grad_enabled = False
+    forward_ad, through = STATE.forward_grad_enabled, STATE.through
+    STATE.forward_grad_enabled, STATE.through = False, None
     try:
         with no_grad():
             if not separate_context:
@@ -226,7 +226,7 @@ def _run_forward(
             cls.setup_context(node, args, raw)
             return raw
     finally:
-        STATE.forward_grad_enabled = forward_ad
+        STATE.forward_grad_enabled, STATE.through = forward_ad, through
         if observe.observers:
             observe.notify("function_left", node)
 
