@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -65,6 +66,13 @@ class Moment:
     def gradient(self) -> Array:
         """Norms of the gradients; NaN where there is none."""
         return np.asarray(self.figures[0])
+
+    @functools.cached_property
+    def totals(self) -> list[float]:
+        """Norms of all gradients, weights and updates together."""
+        with np.errstate(all="ignore"):
+            found: list[float] = np.sqrt(np.nansum(self.figures[:3].astype(np.float64) ** 2, axis=1)).tolist()
+        return found
 
     def named(self, wrong: Array) -> str:
         """Name the parameters for which something is true."""
@@ -217,6 +225,8 @@ class Rates:
 
     def add(self, rates: Array) -> None:
         """Take in a step."""
+        if rates is self._last:
+            return
         self.greatest = np.fmax(self.greatest, rates)
         self.changes += rates != self._last
         self._last = rates

@@ -25,6 +25,8 @@ class Trained:
 
     def __init__(self, reader: StepReader | ByHand, parameters: list[Any], names: list[str], history: History) -> None:
         self._parameters, self.names, self.reader = parameters, names, reader
+        self._known_rates: tuple[list[tuple[int, float]], Array] = [], np.full(len(names), np.nan)
+        """Sizes and rates of the groups when they were read last, and the rates of the parameters."""
         columns = [Column(figure, name) for figure in MEASURED for name in names]
         self.places = history.places(columns).reshape(len(MEASURED), len(names))
 
@@ -46,9 +48,11 @@ class Trained:
     def rates(self, optimizer: Any) -> Array:
         """Return the learning rate of each parameter; NaN where it has none."""
         groups = [] if isinstance(optimizer, ByHand) else optimizer.param_groups
-        found = [np.full(len(one["params"]), float(one.get("lr", np.nan))) for one in groups]
-        rates = np.concatenate(found) if found else np.zeros(0)
-        return rates if len(rates) == len(self.names) else np.full(len(self.names), np.nan)
+        known = [(len(one["params"]), float(one.get("lr", np.nan))) for one in groups]
+        if known != self._known_rates[0]:
+            rates = np.repeat([rate for _, rate in known], [count for count, _ in known])
+            self._known_rates = known, rates if len(rates) == len(self.names) else self._known_rates[1]
+        return self._known_rates[1]
 
     def entries(self, engine: Engine, place: int) -> tuple[Array, Array] | None:
         """Return which entries of a parameter's gradient, and of itself, are not zero; None if it has no gradient."""

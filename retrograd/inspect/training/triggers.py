@@ -71,8 +71,7 @@ def exploding(moment: Moment, times: float = 100.0) -> str | None:
 def _steady_growth(moment: Moment) -> str | None:
     """Losses, gradients and updates grow on and on, which the median of the last steps does not show."""
     usual = moment.usual
-    with np.errstate(all="ignore"):
-        gradient, update = (float(np.sqrt(np.nansum(moment.figures[row].astype(np.float64) ** 2))) for row in (0, 2))
+    gradient, _, update = moment.totals
     going = [growth for growth in usual.growth if growth.goes_on(moment.loss, gradient, update)]
     if not going or moment.left_out:
         return None
@@ -150,7 +149,7 @@ _MORE_ZEROS = 0.5
 def large_update(moment: Moment, ratio: float = 1.0) -> str | None:
     """A step changes the parameters by more than their greatest norm so far: some are meant to become zero."""
     usual = moment.usual
-    total, moved = (float(np.sqrt(np.nansum(one**2))) for one in moment.figures[1:3].astype(np.float64))
+    _, total, moved = moment.totals
     largest, usual.largest = usual.largest, max(usual.largest, total)
     if usual.seen < WARM or not moved > ratio * largest:
         return None
@@ -167,6 +166,8 @@ def no_rate(moment: Moment, steps: int = 5) -> str | None:
     if usual.had_rate and usual.idle_rate == steps:
         return f"the learning rate has been 0 for {steps} steps{set_by}"
     rates = usual.rates
+    if not (rates.changes > _DECAYED).any():
+        return None
     gone = (moment.rates < _NOTHING * rates.greatest) & (rates.changes > _DECAYED) & moment.trained
     others = moment.rates > _STILL * rates.greatest
     if not gone.any() or not others.any():
