@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...operators import Trait
 from ...program.places import SourceLine
 from ..base import Case, Check, Kind, Stage
 from ..facts.flow import Flow
 from ..text.words import at, counted, named
 from ..thresholds import HABIT, STEADY
 
+_ARRANGING = (Trait.VIEW, Trait.RESHAPING, Trait.ARRANGING, Trait.COPY, Trait.CAST)
+"""Traits of operators between a weight and the product that it is a factor of."""
 KINDS = {"equal-units": Kind("all units of a layer are equal in every step", "error", Stage.STRUCTURE)}
 
 
@@ -18,7 +21,7 @@ def find(flow: Flow) -> Iterator[Case]:
     found = []
     for leaf in flow.accumulated:
         steps = flow.ledger.steps_of.get(leaf, [])
-        if not all(step.finds_same(leaf) for step in steps):
+        if not all(step.finds_same(leaf) for step in steps) or not _has_units(flow, leaf):
             continue
         moved = [
             step
@@ -30,12 +33,18 @@ def find(flow: Flow) -> Iterator[Case]:
     if found:
         yield _case(flow, sorted(found))
         return
-    begun = [leaf for leaf in flow.accumulated if _begins_constant(flow, leaf)]
+    begun = [leaf for leaf in flow.accumulated if _begins_constant(flow, leaf) and _has_units(flow, leaf)]
     if len(begun) >= HABIT:
         yield _begun_case(flow, sorted(begun))
 
 
 CHECK = Check("flat", KINDS, find)
+
+
+def _has_units(flow: Flow, leaf: int) -> bool:
+    """Whether rows of a leaf are weights of units, which all get the same input: scales of entries get one each."""
+    arranged = flow.descendants([leaf], follow=lambda row: flow.does(row, *_ARRANGING)).tensors
+    return any(flow.does(row, Trait.CONTRACTION) for one in arranged for row in flow.used_in.get(one, ()))
 
 
 def _filled(flow: Flow, leaf: int) -> SourceLine | None:
