@@ -13,6 +13,8 @@ from ..thresholds import HABIT, STEADY
 
 _ARRANGING = (Trait.VIEW, Trait.RESHAPING, Trait.ARRANGING, Trait.COPY, Trait.CAST)
 """Traits of operators between a weight and the product that it is a factor of."""
+_BY_ENTRIES = (*_ARRANGING, Trait.ELEMENTWISE, Trait.REDUCTION, Trait.WRITING)
+"""Traits of operators that make no units of rows, as products and recurrent networks do."""
 KINDS = {"equal-units": Kind("all units of a layer are equal in every step", "error", Stage.STRUCTURE)}
 
 
@@ -44,7 +46,7 @@ CHECK = Check("flat", KINDS, find)
 def _has_units(flow: Flow, leaf: int) -> bool:
     """Whether rows of a leaf are weights of units, which all get the same input: scales of entries get one each."""
     arranged = flow.descendants([leaf], follow=lambda row: flow.does(row, *_ARRANGING)).tensors
-    return any(flow.does(row, Trait.CONTRACTION) for one in arranged for row in flow.used_in.get(one, ()))
+    return any(not flow.does(row, *_BY_ENTRIES) for one in arranged for row in flow.used_in.get(one, ()))
 
 
 def _filled(flow: Flow, leaf: int) -> SourceLine | None:
