@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from both_engines import assert_agree, differential
+from both_engines import assert_agree, differential, raises
 
 import retrograd
 
@@ -236,3 +236,28 @@ def test_forward_of_a_function_records_nothing_beneath_directions(torch: Any) ->
     x, f = torch.tensor(1.3, dtype=torch.float64), lambda u: Scaled.apply(u)[0]
     pairs = [(a, b) for a in _OF for b in _OF if "grad" in (a, b)]
     return [_OF[a](torch, _OF[b](torch, f))(x) for a, b in pairs], set(told)
+
+
+@differential
+def test_directions_ask_functions_for_their_rule(torch: Any) -> Any:
+    """F-40: a custom Function without ``jvp`` is refused along directions, also by ``jacfwd`` and ``hessian``."""
+
+    class Sine(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x.sin()
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * ctx.saved_tensors[0].cos()
+
+    x, f = torch.tensor(1.3), lambda u: Sine.apply(u * u)
+    wanted = "must implement the jvp function"
+    return [raises(wanted, made, x) for made in (torch.func.jacfwd(f), torch.func.hessian(f))]

@@ -14,7 +14,7 @@ from ..core.base import TensorBase
 from ..core.batches import between_batches, is_of, spread
 from ..forward_mode.forward_ad import tangent_of
 from ..nodes.node import GraphNode, edge_to
-from ..switches.modes import no_grad
+from ..switches.modes import no_grad, unrecorded
 from ..switches.state import STATE
 from ..warning import warn
 from .jvp import run_jvp
@@ -301,7 +301,7 @@ def once_differentiable(fn: Any) -> Any:
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
         was = STATE.grad_enabled
-        with no_grad():
+        with unrecorded():
             outputs = fn(ctx, *args)
         if not was:
             return outputs

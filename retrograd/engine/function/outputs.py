@@ -12,7 +12,7 @@ from ..core.base import LAZY, CreationTag, TensorBase
 from ..core.registry import F
 from ..nodes.node import edge_to
 from ..nodes.saved import SavedTensor
-from ..switches.modes import no_grad
+from ..switches.modes import unrecorded
 from ..switches.state import STATE
 from ..warning import warn
 from .node import BackwardCFunction
@@ -205,5 +205,5 @@ def _edge_to_remember(t: Any) -> Any:
 
 def _view_of_self(t: Any) -> Any:
     """A view of all of ``t``, made with grad mode off."""
-    with no_grad():
+    with unrecorded():
         return F._view(t, tuple(t.shape))

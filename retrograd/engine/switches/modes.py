@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .. import observe
@@ -41,6 +42,18 @@ def _switch(switched: Any, enabled: bool, action: str) -> bool:
     if observe.observers:
         _tell(action, switched, before, STATE.inference)
     return before
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """In the block nothing is recorded, for the engine itself: not even where a program's modes are only noted."""
+    through, STATE.through = STATE.through, None
+    before = set_grad_enabled_here(False)
+    try:
+        yield
+    finally:
+        set_grad_enabled_here(before)
+        STATE.through = through
 
 
 def switch_for_good(enabled: bool, function: str) -> None:

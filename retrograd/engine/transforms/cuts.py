@@ -98,17 +98,19 @@ class Through:
         self.takes_directions = False
         self.of_write = False
         """Whether a node is running that belongs to an unrecorded write."""
+        self.has_functions = False
+        """Whether custom Functions were applied, which are asked for their ``jvp`` in forward mode alone."""
         self._listens = False
         self._written: dict[int, Any] = {}
         """Where gradients of tensors went that are being written, by id."""
         if self.holds_back():
-            self._listen()
+            self.listen()
 
     def switch(self, enabled: bool) -> bool:
         """Note that the program switches recording on or off; what it was before."""
         before, self.enabled = self.enabled, enabled
         if not enabled:
-            self._listen()
+            self.listen()
         return before
 
     def set_to(self, enabled: bool, open_to: Any, of_write: bool) -> tuple[bool, Any, bool]:
@@ -116,7 +118,7 @@ class Through:
         before = self.enabled, self.open_to, self.of_write
         self.enabled, self.open_to, self.of_write = enabled, open_to, of_write
         if self.holds_back():
-            self._listen()
+            self.listen()
         return before
 
     def beneath(self, cut: CutPoint | None, enabled: bool = True) -> Through:
@@ -130,7 +132,8 @@ class Through:
         """Whether what is recorded now passes some gradients only."""
         return not self.enabled or self.open_to is not None
 
-    def _listen(self) -> None:
+    def listen(self) -> None:
+        """Hear of what is recorded from now on."""
         if not self._listens:
             self._listens = True
             observe.add(self)
@@ -161,6 +164,7 @@ class Through:
 
     def function_ended(self, node: Any, args: Any, results: Any) -> None:
         """The same of a custom Function."""
+        self.has_functions = True
         if self._is_heard():
             self._hold_back(node)
 

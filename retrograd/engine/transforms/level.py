@@ -34,6 +34,7 @@ def recording_directions(kind: str) -> Iterator[None]:
     """The same where derivatives are taken along directions: the function finds the grad mode of the caller."""
     enabled = is_grad_enabled()
     through = Through(enabled) if STATE.through is None else STATE.through.beneath(None, enabled)
+    through.listen()
     with _recorded(kind, through):
         yield
 

@@ -36,6 +36,8 @@ from .level import Level, new_leaf, ordinary, recording_directions
 from .vmap import check_randomness, drawing_refused
 
 _JVP = "jvp(f, primals, tangents)"
+Push = Callable[[Level, list[Any], list[Any]], list[Any]]
+"""The tangents of a level's outputs for those of its inputs."""
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
@@ -193,7 +195,9 @@ def jacfwd(
             output, aux = with_aux(returned, has_aux, _JVP)
             leaves, spec = tensors_only(output, _JVP)
             refuse_complex("jacfwd", output, "output")
-            blocks = [_columns(level, leaves, place) for place in range(len(level.inputs))]
+            by_calling = STATE.through.has_functions and randomness == "error"
+            push = _by_calling(func, others, argnums, has_aux) if by_calling else _pushed
+            blocks = [_columns(push, level, leaves, place) for place in range(len(level.inputs))]
             nested = [tree_unflatten([block[i] for block in blocks], level.spec) for i in range(len(leaves))]
             found = tree_unflatten(nested, spec)
             return (found, level.left_tree(aux)) if has_aux else found
@@ -208,14 +212,31 @@ def _check_points(points: Any) -> None:
             raise ValueError(f"Expected primal to be floating point or complex, but got: {point.dtype}")
 
 
-def _columns(level: Level, outputs: list[Any], place: int) -> list[Any]:
+def _by_calling(func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums, has_aux: bool) -> Push:
+    """Tangents of the outputs by forward mode, which calls the function for each direction."""
+
+    def of_points(*points: Any) -> Any:
+        given = points if isinstance(argnums, tuple) else points[0]
+        return with_aux(func(*replaced(args, argnums, given)), has_aux, _JVP)[0]
+
+    def push(level: Level, outputs: list[Any], tangents: list[Any]) -> list[Any]:
+        points = tree_unflatten([F.clone(t) for t in level.inputs], level.spec)  # whatever is done to them
+        directions = tree_unflatten(tangents, level.spec)
+        if not isinstance(argnums, tuple):
+            points, directions = (points,), (directions,)
+        return [level.left(t) for t in tree_flatten(jvp(of_points, points, directions)[1])[0]]
+
+    return push
+
+
+def _columns(push: Push, level: Level, outputs: list[Any], place: int) -> list[Any]:
     """For each output its derivatives by the numbers of one input, those in the last dimensions."""
     source = level.inputs[place]
     pushed = []
     for i in range(source.numel()):
         tangents = [t.new_zeros(t.shape) for t in level.inputs]
         tangents[place].view(-1)[i] = 1
-        pushed.append(_pushed(level, outputs, tangents))
+        pushed.append(push(level, outputs, tangents))
     if not pushed:
         return [o.new_zeros((*o.shape, *source.shape)) for o in outputs]
     columns = zip(*pushed, strict=True)
@@ -244,6 +265,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             output = func(*level.values())
         leaves, spec = tree_flatten(output)
         result = level.left_tree(output)
+        by_calling = STATE.through.has_functions
     points, structure = tree_flatten(primals)
 
     def jvp_fn(*tangents: Any) -> Any:
@@ -253,6 +275,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 f"Expected the tangents {given_structure} to have the same argspec as the primals {structure}"
             )
         _check_like(points, given)
+        if by_calling:
+            copies = tree_map(lambda p: p.clone() if isinstance(p, Tensor) else p, primals)
+            return jvp(func, copies, tangents)[1]
         level.called()
         with recording_directions("linearize"):
             return tree_unflatten(_pushed(level, leaves, given), spec)
