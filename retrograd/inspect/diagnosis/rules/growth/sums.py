@@ -53,15 +53,14 @@ def running_sums(flow: Flow, kept: set[int], chained: set[int]) -> Iterator[Case
 def _passes_between(flow: Flow, source: SourceLine | None, links: list[int], used: set[int]) -> int:
     """Count the backward passes of other lines between the links of a sum.
 
-    Those of an inner loop count only if the sum outlasts a step of an optimizer, or if they began at its terms: what
-    is added up over the tasks of one step, and is gone with it, does not grow.
+    Calls of ``autograd.grad`` alone, as in an inner loop, count only if the sum outlasts a step of an optimizer, or if
+    they began at its terms: what is added up over the tasks of one step, and is gone with it, does not grow.
     """
-    if not links:
-        return 0
-    terms = {flow.last_producer(given, links[-1]) for given in flow.inputs(links[-1])}
-    if not flow.stepped_between(links[0], links[-1]) and terms.isdisjoint(used):
-        return 0
-    return sum(links[0] < run.begin < links[-1] and is_elsewhere(run, source) for run in flow.runs)
+    between = [run for run in flow.runs if links and links[0] < run.begin < links[-1] and is_elsewhere(run, source)]
+    if any(run.accumulates for run in between) or (between and flow.stepped_between(links[0], links[-1])):
+        return len(between)
+    terms = {flow.last_producer(given, links[-1]) for given in flow.inputs(links[-1])} if between else set()
+    return 0 if terms.isdisjoint(used) else len(between)
 
 
 def _is_sum(flow: Flow, row: int) -> bool:

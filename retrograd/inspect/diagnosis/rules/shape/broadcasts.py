@@ -81,9 +81,10 @@ def _by_accident(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> 
     """Whether nothing shows that a call was to make a square of a column and a vector, or something that it was not.
 
     ``own``: what is compared with itself, all pairs, somewhere in the program.  What meets a view of itself makes a
-    table of its pairs, and parameters have no rows of a batch.
+    table of its pairs, and a vector of parameters has no rows of a batch.
     """
-    if _entries_of(flow, pair[0]) == _entries_of(flow, pair[1]) or any(_of_leaves(flow, one, row) for one in pair):
+    vectors = [one for one in pair if len(flow.facts(one).shape) == 1]
+    if _entries_of(flow, pair[0]) == _entries_of(flow, pair[1]) or any(_of_leaves(flow, one, row) for one in vectors):
         return False
     if _is_a_target(flow, row) or _only_added_up(flow, row):
         return True

@@ -27,7 +27,7 @@ from ...roles.compared import (
 )
 from ...text.spelling import is_call, is_name
 from ...text.words import at, named
-from .learned_weights import learned_weights
+from .learned_weights import weighing_errors
 
 KINDS = {"missing-detach": Kind("gradient flows through a target", "warning", Stage.OMISSION)}
 _MATCHING = (Trait.PRODUCT, Trait.LIKENESS)
@@ -54,7 +54,7 @@ def find(flow: Flow) -> Iterator[Case]:
                 if target is not None:
                     reported.add(event.source)
                     yield _case(flow, row, target, run)
-    yield from learned_weights(flow)
+    yield from weighing_errors(flow)
 
 
 CHECK = Check("mode", KINDS, find)

@@ -16,7 +16,7 @@ _LINEAR = (Trait.LINEAR, Trait.SCALING, Trait.ARRANGING)
 """Traits of operators that compute an advantage from values and rewards."""
 
 
-def learned_weights(flow: Flow) -> Iterator[Case]:
+def weighing_errors(flow: Flow) -> Iterator[Case]:
     """Yield a case for each line that weighs a log-probability with the error of a prediction which is trained, too.
 
     The prediction is held to data elsewhere, as a critic is to returns; by the product it would learn to be wrong.
