@@ -21,7 +21,8 @@ def torn_views(flow: Flow) -> Iterator[Case]:
     """
     reported = set()
     for row, event in flow.of_kind("operation"):
-        if event.source in reported or not flow.has_node(row) or not flow.does(row, Trait.RESHAPING):
+        own = event.source is None or not event.source.inside
+        if event.source in reported or not own or not flow.has_node(row) or not flow.does(row, Trait.RESHAPING):
             continue
         order = _order(flow, row)
         if order is not None and row in flow.behind_losses.calls:
@@ -35,7 +36,7 @@ def _order(flow: Flow, row: int) -> tuple[int, ...] | None:
     Its shape has the same axes in another order, some joined, and begins a new row in the middle of one.
     """
     given, made = flow.events[row].data.get("inputs", ()), flow.outputs(row)
-    if len(given) != 1 or len(made) != 1 or flow.trainable(given):
+    if len(given) != 1 or len(made) != 1 or flow.trainable(given) or _is_lengthened(flow, given[0], row):
         return None
     old, new = (flow.facts(one).shape for one in (*given, *made))
     if prod(old) != prod(new) or not _tears([size for size in old if size > 1], [size for size in new if size > 1]):
@@ -49,6 +50,15 @@ def _order(flow: Flow, row: int) -> tuple[int, ...] | None:
                 if tuple(sizes[place] for place in places) == new:
                     return tuple(axis for place in places for axis in parts[place])
     return None
+
+
+def _is_lengthened(flow: Flow, tensor: int, row: int) -> bool:
+    """Whether rows were made longer by constants: read on in other lengths they are shifted, each by one more."""
+    made = flow.last_producer(tensor, row)
+    if made is None or flow.does(made, Trait.WRITING):
+        return False
+    joined = flow.does(made, Trait.JOINING) and not all(flow.has_history(one, made) for one in flow.inputs(made))
+    return joined or flow.does(made, Trait.FILLING)
 
 
 def _parts(count: int, joined: int) -> list[list[int]]:
@@ -80,9 +90,9 @@ def _case(flow: Flow, row: int, order: tuple[int, ...]) -> Case:
     shapes = [flow.facts(one).shape for one in (given, made)]
     return Case(
         kind="mixed-axes",
-        message=f"{event.op}{at(event.source)} gives {name}, {shape_text(shapes[0])}, the shape "
-        f"{shape_text(shapes[1])}, which has the same axes in another order, but it only reads the entries on as they "
-        "lie in memory: each row of it mixes parts of several.",
+        message=f"{event.op}{at(event.source)} turns {name} of shape {shape_text(shapes[0])} into "
+        f"{shape_text(shapes[1])}, the same axes in another order, but moves no entry: each row of the result mixes "
+        "parts of several.",
         remedy=f"swap the axes first: {name}.permute{order}.reshape{shape_text(shapes[1])}",
         source=event.source,
         op=event.op,
