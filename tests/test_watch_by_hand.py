@@ -243,3 +243,33 @@ def test_what_is_no_step() -> None:
     assert attacked.run.steps == 30
     assert attacked.curves.owners("gradient") == ["weight", "bias"]
     assert attacked.problems == looked.problems == 0
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_weights_can_be_swapped(by_hand: bool) -> None:
+    """``swap_tensors``, which refuses tensors with weak references, does while watching what it does alone."""
+    losses: list[list[float]] = []
+    for watched in (False, True):
+        torch.manual_seed(2)
+        layer = torch.nn.Linear(4, 3)
+        optimizer = None if by_hand else torch.optim.SGD(layer.parameters(), lr=0.1)
+        run = watch() if watched else None
+        losses.append([])
+        for step in range(8):
+            x = torch.randn(6, 4)
+            loss = (layer(x) - x[:, :3]).square().mean()
+            losses[-1].append(loss.item())
+            layer.zero_grad()
+            loss.backward()
+            if optimizer is None:
+                with torch.no_grad():
+                    for one in layer.parameters():
+                        one -= 0.1 * one.grad
+            else:
+                optimizer.step()
+            if step == 4:
+                torch.utils.swap_tensors(layer.bias, torch.nn.Parameter(torch.ones(3)))
+        if run is not None:
+            run.close()
+
+    assert losses[0] == losses[1]

@@ -6,13 +6,13 @@ in them, or when leaves that are made anew have taken their places, a step along
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..histories.history import Array
+from ..references import Reference
 from .engines import Engine, StepReader
 
 HOW = (
@@ -50,7 +50,7 @@ class ByHand:
         """Whether the leaves were finite."""
         self._reader: StepReader | None = None
         """Holds copies of the leaves of the last pass, and the statistics of their gradients."""
-        self._had: list[weakref.ref[Any]] = []
+        self._had: list[Reference] = []
         """These leaves; then those that the statistics of the step are about."""
         self._before = self._had
         """Those that the copies are of."""
@@ -59,7 +59,7 @@ class ByHand:
         """Values and gradients of the leaves, until a step was found."""
         self._remade: tuple[int, list[int]] | None = None
         """How many leaves a pass reaches, and which of them each step makes anew, if it does."""
-        self._others: list[weakref.ref[Any]] = []
+        self._others: list[Reference] = []
         """Leaves that were reached and are not watched."""
         self._reading: Array = np.zeros((0, 0), np.float32)
         self._now: list[Any] = []
@@ -109,7 +109,7 @@ class ByHand:
         self._reader.before(grads)
         self._reader.settle()
         self._reader.take(())
-        self._had = self._before = [weakref.ref(one) for one in now]
+        self._had = self._before = [Reference(one) for one in now]
         self._versions = [_version(one) for one in now]
         copy = self._engine.copy
         pairs = zip(now, grads, strict=True)
@@ -212,7 +212,7 @@ class ByHand:
         new = [one for one in reached if id(one) not in known]
         self._now += [one for one in new if id(one) in seen]
         alive = [held for held in self._others if held() is not None]
-        self._others = alive + [weakref.ref(one) for one in new if id(one) not in seen]
+        self._others = alive + [Reference(one) for one in new if id(one) not in seen]
 
     def _read(self, leaves: list[Any], places: list[int]) -> bool:
         """Read the statistics of some leaves since the last pass; return whether they were written to, or made."""
@@ -224,7 +224,7 @@ class ByHand:
         self._reading, _ = self._reader.after(())
         self._reader.take(())
         self._before = [before[place] for place in places]
-        self._had = [weakref.ref(one) for one in now]
+        self._had = [Reference(one) for one in now]
         versions = self._versions = [self._versions[place] for place in places]
         finite, self._finite = self._finite, bool(np.isfinite(self._reading[1]).all())
         moved = bool((self._reading[2] > 0).any()) or (finite and not self._finite)
@@ -239,7 +239,7 @@ def _cosine(one: Any, other: Any) -> float:
     return abs(float((one * other.conj()).sum().real)) / lengths**0.5 if lengths > 0 else 0.0
 
 
-def _all_are(held: Sequence[weakref.ref[Any]], leaves: Sequence[Any]) -> bool:
+def _all_are(held: Sequence[Reference], leaves: Sequence[Any]) -> bool:
     """Whether leaves are the ones that are held."""
     return len(held) == len(leaves) and all(one() is other for one, other in zip(held, leaves, strict=True))
 

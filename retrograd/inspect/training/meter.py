@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from ...interpreter import getframe
 from ..diagnosis.text.words import at
 from ..histories.history import Array, Column, History
 from ..program.frames import read_locals, source_line
+from ..references import Reference
 from .by_hand import ByHand
 from .engines import Engine, GraphSize, Pass, greatest_memory, memory_used
 from .guarded import Guard
@@ -67,7 +67,7 @@ class Meter:
         self._optimizers: dict[int, Trained] = {}
         self._stepped: set[int] = set()
         self._losses: dict[str, list[Any]] = {}
-        self._scaled: dict[int, tuple[weakref.ref[Any], int, Any]] = {}
+        self._scaled: dict[int, tuple[Reference, int, Any]] = {}
         """``id`` of a loss that a scaler multiplied -> itself, the ``id`` and the value of what it was made of."""
         self._clipped: list[tuple[Any, float]] = []
         self._scale: Any = None
@@ -76,7 +76,7 @@ class Meter:
         self._began = float("nan")
         """When the step before was over."""
         self.graphs = KeptGraphs(engine, KEPT // _COUNTED + 1)
-        self._schedulers: dict[int, tuple[weakref.ref[Any], str]] = {}
+        self._schedulers: dict[int, tuple[Reference, str]] = {}
         """``id`` of an optimizer -> itself, and the scheduler of its rates."""
         self.modes = Modes()
         self._depth = 0
@@ -190,7 +190,7 @@ class Meter:
         with self._engine.own_work():
             for one, of in zip(_listed(scaled), _listed(loss), strict=False):
                 if self._engine.is_tensor(one):
-                    self._scaled[id(one)] = (weakref.ref(one), id(of), self._engine.held(of))
+                    self._scaled[id(one)] = (Reference(one), id(of), self._engine.held(of))
 
     def scaler_steps(self, scaler: Any) -> None:
         """A scaler is about to let an optimizer step, or not."""
@@ -299,7 +299,7 @@ class Meter:
     def scheduled(self, scheduler: Any, optimizer: Any, frame: FrameType | None) -> None:
         """A scheduler is made for an optimizer."""
         made = f"{type(scheduler).__name__}, made{at(source_line(frame))}"
-        self._schedulers[id(optimizer)] = (weakref.ref(optimizer), made)
+        self._schedulers[id(optimizer)] = (Reference(optimizer), made)
 
     @property
     def engine(self) -> Engine:

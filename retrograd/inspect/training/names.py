@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
 from typing import Any
@@ -13,6 +12,7 @@ from ..histories.history import Array, Column, History
 from ..program.frames import user_frames
 from ..program.modules import held_parameters, inner_modules, is_module
 from ..program.names import frame_variables, parameter_names, search
+from ..references import Reference
 from .by_hand import ByHand
 from .engines import MEASURED, Engine, StepReader
 
@@ -77,7 +77,7 @@ class Modes:
     """The modes, training or evaluation, in which modules are when their parameters are trained."""
 
     def __init__(self) -> None:
-        self._modules: list[tuple[str, weakref.ref[Any]]] = []
+        self._modules: list[tuple[str, Reference]] = []
         self._seen: dict[str, set[str]] = {}
 
     def follow(self, engine: Engine, parameters: Sequence[Any], frame: FrameType) -> None:
@@ -90,7 +90,7 @@ class Modes:
         for name, module in held:
             for path, inner in inner_modules(module):
                 shown = path if path and len(held) == 1 else ".".join(part for part in (name, path) if part)
-                self._modules.append((shown, weakref.ref(inner)))
+                self._modules.append((shown, Reference(inner)))
 
     def note(self) -> None:
         """Note the modes that the modules are in."""

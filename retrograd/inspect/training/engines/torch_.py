@@ -13,6 +13,7 @@ import numpy as np
 from ....interpreter import getframe
 from ...histories.history import Array
 from ...program.frames import user_frame
+from ...sources.hidden_references import references_hidden
 from ...sources.patches import Patches
 from ...sources.torch_.calls.saved import kept_memories, memory_of
 from ...sources.torch_.library import LIBRARY, loaded_torch
@@ -142,7 +143,8 @@ class TorchEngine:
         tell_schedules(patches, torch.optim.lr_scheduler, hearing)
         tell_scaling(patches, torch.amp.GradScaler, hearing)
         try:
-            yield
+            with references_hidden():
+                yield
         finally:
             patches.undo()
             for handle in handles:
