@@ -84,7 +84,8 @@ def _by_accident(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> 
     table of its pairs, and a vector of parameters has no rows of a batch.
     """
     vectors = [one for one in pair if len(flow.facts(one).shape) == 1]
-    if _entries_of(flow, pair[0]) == _entries_of(flow, pair[1]) or any(_of_leaves(flow, one, row) for one in vectors):
+    own_pairs = _entries_of(flow, pair[0]) == _entries_of(flow, pair[1])
+    if own_pairs or any(_of_parameters(flow, one, row) for one in vectors):
         return False
     if _is_a_target(flow, row) or _only_added_up(flow, row):
         return True
@@ -93,10 +94,10 @@ def _by_accident(flow: Flow, row: int, pair: tuple[int, int], own: set[int]) -> 
     return not _meant(flow, row, pair[0]) or _shows_no_pairs(flow, row, pair, own)
 
 
-def _of_leaves(flow: Flow, tensor: int, row: int) -> bool:
-    """Whether a tensor is a leaf to train, or made of such alone."""
+def _of_parameters(flow: Flow, tensor: int, row: int) -> bool:
+    """Whether a tensor is a parameter, or made of such alone; data may require a gradient, too, that of its points."""
     origins = given_to(flow, flow.behind([tensor], row)) or {tensor}
-    return flow.trainable(origins) == origins
+    return all(one in flow.optimized or flow.facts(one).parameter for one in origins)
 
 
 def _within_a_package(flow: Flow, row: int, pair: tuple[int, int]) -> bool:
