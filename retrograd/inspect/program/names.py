@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import types
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -19,6 +20,8 @@ from .modules import attributes_of, held_parameters, inner_modules, is_module
 
 _MAX_FRAMES = 40
 MAX_LEVELS = 4
+_SERIES: tuple[type, ...] = (deque, set, frozenset, type({}.values()))
+"""Other containers of Python that are gone through from one element to the next."""
 _MAX_ELEMENTS = 1_000
 MAX_VISITS = 5_000
 _spelled = json.JSONEncoder(ensure_ascii=False).encode
@@ -117,8 +120,9 @@ def contents(path: str, value: Any) -> list[tuple[str, Any]]:
     """Return what a container or plain object holds, each entry with its path."""
     kind = type(value)
     inside: Iterable[tuple[str, Any]]
-    if issubclass(kind, (list, tuple)):
-        elements = list.__iter__(value) if issubclass(kind, list) else tuple.__iter__(value)
+    if issubclass(kind, (list, tuple)) or kind in _SERIES:
+        plain = list if issubclass(kind, list) else tuple if issubclass(kind, tuple) else kind
+        elements = plain.__iter__(value)  # never a method of the program's own
         first = next(elements, None)
         most = MAX_VISITS if is_module(first) else _MAX_ELEMENTS  # each of them may be asked for
         inside = ((f"{path}[{place}]", one) for place, one in enumerate(islice(chain((first,), elements), most)))
@@ -166,7 +170,7 @@ def parameter_names(modules: Sequence[tuple[str, Any]], wanted: set[int]) -> dic
 def unregistered(module: Any) -> list[tuple[str, Any]]:
     """Return (name, tensor) for tensors that a module and its children use but do not register.
 
-    These are parameters of modules in plain lists, tuples and dicts, and plain tensors that require grad:
+    These are parameters of modules in plain containers, and plain tensors that require grad:
     ``parameters()`` does not yield them, so no optimizer gets them.
     """
     found: list[tuple[str, Any]] = []
@@ -179,7 +183,7 @@ def unregistered(module: Any) -> list[tuple[str, Any]]:
 
 def _of_attribute(name: str, value: Any) -> list[tuple[str, Any]]:
     """Return the trainable tensors in one plain attribute of a module."""
-    entries = contents("", value) if issubclass(type(value), (list, tuple, dict)) else []
+    entries = contents("", value) if issubclass(type(value), (list, tuple, dict, *_SERIES)) else []
     found: list[tuple[str, Any]] = []
     for place, entry in [("", value), *entries]:
         path = name + place.replace("[", ".").replace("]", "").replace('"', "")

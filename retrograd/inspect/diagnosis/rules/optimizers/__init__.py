@@ -145,9 +145,12 @@ def _is_born_before_use(flow: Flow, leaf: int) -> bool:
 
 
 def _used_within(flow: Flow, leaf: int, module: str) -> bool:
-    """Whether a module's call uses a leaf in a graph; what comes after the last loss only reads it."""
+    """Whether a module's call uses a leaf in a graph; what comes after the last loss only reads it.
+
+    What a checkpoint computes again, in a backward pass, is in no call of the module.
+    """
     used = [row for row in flow.used_in.get(leaf, ()) if flow.has_node(row) and row < flow.runs[-1].begin]
-    scopes = [flow.events[row].data.get("scope", "") for row in used]
+    scopes = [data.get("scope", "") for row in used if "run" not in (data := flow.events[row].data)]
     return bool(module and scopes) and all(scope.split("/")[0] == module for scope in scopes)
 
 
