@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import os
+import traceback
 import types
 import weakref
 from unittest import mock
@@ -197,6 +199,24 @@ def assert_undisturbed(uses, counted, levels=LEVELS):
         assert {name: outcome(use, counted) for name, use in uses.items()} == plain
 
 
+def forked(test):
+    """Run a test in its own process: from ``Tensor.__getitem__`` patched on, Python takes tensors for sequences."""
+
+    @functools.wraps(test)
+    def run(*args, **kwargs):
+        child = os.fork()
+        if child == 0:
+            try:
+                test(*args, **kwargs)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    return run
+
+
 @pytest.mark.parametrize("make", [counting, by_partial, by_mock, Counted])
 def test_functions(make):
     """A patch of any function of torch.nn.functional, of whatever sort, runs once a call, also from modules."""
@@ -220,6 +240,7 @@ def test_functions_are_those_that_dispatch():
 
 
 @pytest.mark.parametrize("make", [counting, Counted])
+@forked
 def test_methods(make):
     """A patch of a method or attribute of tensors runs as often as without us, whether operators reach it or not."""
     calls = []
@@ -228,6 +249,7 @@ def test_methods(make):
             assert_undisturbed({name: lambda use=use: use(numbers(2, 2))}, calls, levels=("graph",))
 
 
+@forked
 def test_several_methods_at_once():
     """Patches that call one another."""
     calls = []
