@@ -286,9 +286,9 @@ def _assigned_again(flow: Flow) -> Iterator[Case]:
     """Yield a case for each optimizer before whose steps gradients are assigned in place of others, time after time."""
     for optimizer in flow.ledger.optimizers.values():
         lost: dict[int, int] = {}
+        stretches = list(pairwise([-1, *(step.row for step in optimizer.steps)]))
         for leaf in optimizer.leaves:
-            steps = [-1, *(step.row for step in optimizer.steps)]
-            pairs = [flow.ledger.assigned_between(leaf, *stretch) for stretch in pairwise(steps)]
+            pairs = [flow.ledger.assigned_between(leaf, *stretch) for stretch in stretches]
             if len(pairs) >= HABIT and all(len(rows) > 1 and _is_lost(flow, leaf, rows) for rows in pairs):
                 lost[leaf] = pairs[-1][-1]
         if lost:
@@ -302,10 +302,20 @@ def _is_lost(flow: Flow, leaf: int, rows: Sequence[int]) -> bool:
         return False
     memories = [flow.facts(one).storage for one in given]
     used = any(first_between(flow.used_in.get(one), rows[0], len(flow.events)) is not None for one in given[:-1])
-    used |= any(leaf in event.data.get("inputs", ()) for row, event in flow.of_kind("clip") if ends[0] < row < ends[1])
+    used = used or first_between(_clips_of(flow).get(leaf, ()), *ends) is not None
     zeros = any(list(limits_of(flow, one, rows[-1]) or ()) == [0.0, 0.0] for one in given[:-1])
     behind = flow.behind(given[-1:], rows[-1], gradients=False).tensors
     return not used and not zeros and behind.isdisjoint(given[:-1]) and memories[-1] not in memories[:-1]
+
+
+@answered_once
+def _clips_of(flow: Flow) -> dict[int, list[int]]:
+    """Return leaf -> the rows at which its gradient was clipped."""
+    found: dict[int, list[int]] = {}
+    for row, event in flow.of_kind("clip"):
+        for leaf in event.data.get("inputs", ()):
+            found.setdefault(leaf, []).append(row)
+    return found
 
 
 def _assigned_case(flow: Flow, optimizer: Optimizer, lost: dict[int, int]) -> Case:

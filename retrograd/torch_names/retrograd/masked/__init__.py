@@ -1,5 +1,7 @@
 """``torch.masked``: functions that look at a part of the elements only."""
 
+import sys
+
 from ..engine.masked.reductions import (  # noqa: A004
     amax,
     amin,
@@ -21,7 +23,9 @@ from ..engine.masked.reductions import (  # noqa: A004
     sum,
     var,
 )
-from . import _ops as _ops
+
+# PyTorch has them in a file of this name.
+_ops = sys.modules[f"{__name__}._ops"] = sys.modules[__name__]
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import accumulate, permutations
 from math import prod
 from operator import mul
@@ -39,16 +40,23 @@ def _order(flow: Flow, row: int) -> tuple[int, ...] | None:
     if len(given) != 1 or len(made) != 1 or flow.trainable(given) or _is_lengthened(flow, given[0], row):
         return None
     old, new = (flow.facts(one).shape for one in (*given, *made))
+    return _order_between(old, new)
+
+
+@cache
+def _order_between(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return the order of axes by which one shape gives another; a program's views have few shapes, many times."""
     if prod(old) != prod(new) or not _tears([size for size in old if size > 1], [size for size in new if size > 1]):
         return None
     runs = range(1, 1 << (len(old) - 1)) if 1 < len(old) <= AXES else ()
     for joined in (0, *runs):
         parts = _parts(len(old), joined)
         sizes = [prod(old[axis] for axis in part) for part in parts]
-        if len(parts) == len(new):
-            for places in permutations(range(len(parts))):
-                if tuple(sizes[place] for place in places) == new:
-                    return tuple(axis for place in places for axis in parts[place])
+        if sorted(sizes) != sorted(new):
+            continue
+        for places in permutations(range(len(parts))):
+            if tuple(sizes[place] for place in places) == new:
+                return tuple(axis for place in places for axis in parts[place])
     return None
 
 
